@@ -61,6 +61,13 @@ _COMMAND: Final = re.compile(r"\nMounting command: [^\n]*\nMounting arguments: [
 _MANUAL: Final = re.compile(r"\nRefer to the mount\.\w{1,20}\(8\) manual page[^\n]*")
 """What stands in the kubelet's texts around what `mount` said."""
 
+_SOCKET: Final = re.compile(r"/(?P<driver>[^/\s]{1,200})/csi\.sock")
+_OF_MANY_DRIVERS: Final = frozenset({
+    "csi", "driver", "storage", "k8s", "io", "com", "org", "net", "aws", "azure", "gke", "google",
+    "openshift", "node", "plugin",
+})  # fmt: skip
+"""Words in the names of drivers that do not tell one from another."""
+
 _RECREATED: Final = {
     "LeaderWorkerSet": (
         "leaderworkerset.x-k8s.io/v1", "RecreateGroup", "makes its group of pods again and again",
@@ -118,7 +125,7 @@ def _set_up(case: Case) -> Diagnosis | None:
         text = _COMMAND.sub("", _MANUAL.sub("", each.message))
         found = meaning(MOUNTS, text, place, mounted=_mounted(each.message))
         if found is not None:
-            why = _why_silent(case) if found.code == "csi-silent" else None
+            why = _why_silent(case, text) if found.code == "csi-silent" else None
             more = f": {why.cause}" if why else ""
             cause = f"it cannot be set up: {found.cause}{more}"
             return replace(found, cause=cause, action=why.action if why else found.action)
@@ -136,28 +143,36 @@ def _mounted(text: str) -> str:
     return cut(clean(f"{name} ({source['source']})" if source else name), 320)
 
 
-def _why_silent(case: Case) -> Diagnosis | None:
-    """Return why the one pod of a storage driver on the node that is not Ready does not work.
+def _why_silent(case: Case, text: str) -> Diagnosis | None:
+    """Return why the pod of a storage driver on the node does not work, by the driver's socket.
 
-    None where several are not Ready: none says which driver it is.
+    None where not exactly one pod of a DaemonSet there is not Ready and has a word of the driver's
+    name in its own, such as `efs-csi-node-x7k2p` of `efs.csi.aws.com`.
     """
+    socket = _SOCKET.search(text)
+    words = set(re.split(r"[.-]", socket["driver"] if socket else "")) - _OF_MANY_DRIVERS
     found = [
         each
-        for each in case.snapshot.entry(_unready_drivers, case.node, _unready_drivers) or ()
-        if each.name != case.pod.name
+        for each in case.snapshot.entry(_unready_daemons, case.node, _unready_daemons) or ()
+        if any(word in each.name for word in words if word) and not _waits_for_driver(each, case)
     ]
     why = diagnose(found[0], case.snapshot) if len(found) == 1 else None
     place = f"{found[0].namespace}/{found[0].name}" if why else ""
     return replace(why, cause=f"its pod {place} there fails: {why.cause}") if why else None
 
 
-def _unready_drivers(snapshot: Snapshot) -> Mapping[str, list[Pod]]:
-    """Return the pods of storage drivers that are not Ready, by node."""
+def _waits_for_driver(pod: Pod, case: Case) -> bool:
+    """Return whether a pod waits for a driver's socket itself: two may not be asked in turn."""
+    events = Case(pod, case.snapshot).events
+    return pod is case.pod or any(_SOCKET.search(each.message) for each in events)
+
+
+def _unready_daemons(snapshot: Snapshot) -> Mapping[str, list[Pod]]:
+    """Return the pods of DaemonSets that are not Ready, by node."""
     found: dict[str, list[Pod]] = {}
     for each in snapshot[PODS]:
-        names = (each.name, *(one.name for one in each.spec.containers or ()))
-        ready = each.status.condition("Ready", "True")
-        if each.spec.node_name and not ready and any("csi" in one for one in names):
+        daemon = any(one.kind == "DaemonSet" for one in each.metadata.owner_references or ())
+        if each.spec.node_name and daemon and not each.status.condition("Ready", "True"):
             found.setdefault(each.spec.node_name, []).append(each)
     return found
 

@@ -188,16 +188,14 @@ def _by_words(
     """Return what the scheduler says that is not worked out here."""
     if missing := _NO_DEVICE_CLASS.search(said):
         return _NO_CLASS_OF_DEVICES.of(name=missing[1])
-    for each in snapshot.evidence.events_of("Pod", pod):
-        if each.reason == "FilteringFailed" and (why := _by_extender(each.message)):
-            return why
     words = _words(said) if counts else ""
     for text in counts.others if counts else [said]:
         for begins, code, cause, action in _PLAIN:
             if begins in text:
                 which = beside.which(begins, pod, snapshot)
                 return Diagnosis(code, cause + which + words, cause, action)
-    return None
+    refused = (e for e in snapshot.evidence.events_of("Pod", pod) if e.reason == "FilteringFailed")
+    return next(filter(None, (_by_extender(each.message) for each in refused)), None)
 
 
 def _by_extender(said: str) -> Diagnosis | None:

@@ -307,6 +307,8 @@ def test_what_no_node_has_and_the_scheduler_does_not_miss_is_counted_by_another(
     refused = event("Pod m", "FilteringFailed", "1 nodes CardInsufficientMemory(gpu-1)", **event_of)
     found = why(pod, node("gpu-1", 10), events=[refused])
     assert "no card has as much memory left as it asks for on gpu-1" in found.cause
+    since = waiting(said(1, "1 node(s) didn't match pod topology spread constraints"), 1)
+    assert why(since, node("gpu-1", 10), events=[refused]).code == "topology-spread"
 
 
 def test_a_node_that_would_do_is_no_reason_to_blame_another():
