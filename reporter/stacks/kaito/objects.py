@@ -16,7 +16,7 @@ class InferenceSetStatus(Conditioned, frozen=True):
 
 
 class ScalingAnnotations(Annotations, frozen=True):
-    """What the scaler reads of an InferenceSet ."""
+    """What the scaler reads of an InferenceSet."""
 
     auto_provision: str | None = field(name="scaledobject.kaito.sh/auto-provision", default=None)
     metrics: str | None = field(name="scaledobject.kaito.sh/metrics", default=None)
@@ -49,6 +49,10 @@ class InferenceSet(KubeObject, frozen=True):
     def wanted(self) -> int:
         """Replicas asked for; the API's default is 1."""
         return 1 if self.spec.replicas is None else self.spec.replicas
+
+    @property
+    def scaling(self) -> ScalingAnnotations:
+        return self.metadata.annotations or ScalingAnnotations()
 
 
 class WorkspaceStatus(Conditioned, frozen=True):

@@ -56,9 +56,7 @@ SCALED_INFERENCESETS: Final = need(
     'InferenceSets with scaledobject.kaito.sh/auto-provision: "true"',
     evidence="the scaler makes a ScaledObject for each, with a ClusterTriggerAuthentication "
     "(kaito-project/keda-kaito-scaler, README)",
-    shows=lambda inferenceset, _: (
-        inferenceset.metadata.annotation("scaledobject.kaito.sh/auto-provision") == "true"
-    ),
+    shows=lambda inferenceset, _: inferenceset.scaling.auto_provision == "true",
     detail=lambda _: ", which asks for scaling",
 )
 

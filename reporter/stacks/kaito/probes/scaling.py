@@ -17,12 +17,8 @@ from reporter.workload.components import components, managed_namespaces, namespa
 from reporter.yaml_reader.limits import BeyondLimits, Limits, Unreadable
 from reporter.yaml_reader.reading import read_yaml
 
-PREFIX: Final = "scaledobject.kaito.sh/"
-"""Prefix of the annotations that the scaler reads."""
-
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _INT32_MAX: Final = 2**31 - 1
-_SECONDS: Final = ("evaluationwindow", "scaleupcooldown", "scaledowncooldown")
 
 
 def probe_scaling(scope: InferenceSetScope) -> Iterator[Finding]:
@@ -30,7 +26,7 @@ def probe_scaling(scope: InferenceSetScope) -> Iterator[Finding]:
 
     The absence of the scaler itself is told by its cluster reason alone.
     """
-    if scope.object.metadata.annotation(f"{PREFIX}auto-provision") != "true":
+    if scope.object.scaling.auto_provision != "true":
         return
     faults = tuple(_faults(scope.object))
     if not faults:
@@ -47,16 +43,18 @@ def probe_scaling(scope: InferenceSetScope) -> Iterator[Finding]:
 
 
 def _faults(inferenceset: InferenceSet) -> Iterator[str]:
-    minimum = _minimum(inferenceset)
+    scaling, minimum = inferenceset.scaling, _minimum(inferenceset)
     yield from _range_faults(inferenceset, minimum)
-    text = inferenceset.metadata.annotation(f"{PREFIX}metrics")
-    yield from metrics_faults(text or "", scale_to_zero=minimum == 0)
-    for name in _SECONDS:
-        value = inferenceset.metadata.annotation(PREFIX + name) or ""
-        number = _integer(value)
+    yield from metrics_faults(scaling.metrics or "", scale_to_zero=minimum == 0)
+    for name, value in (
+        ("evaluationwindow", scaling.evaluation_window),
+        ("scaleupcooldown", scaling.scale_up_cooldown),
+        ("scaledowncooldown", scaling.scale_down_cooldown),
+    ):
+        number = _integer(value or "")
         if value and (number is None or not 0 <= number <= _INT32_MAX):
             yield f"{name} {_quoted(value)} is not a number of seconds"
-    policy = inferenceset.metadata.annotation(f"{PREFIX}combinepolicy") or "AND"
+    policy = scaling.combine_policy or "AND"
     if policy.upper() != "AND":
         yield f"combinepolicy {_quoted(policy)} is not AND"
 
@@ -66,12 +64,12 @@ def _minimum(inferenceset: InferenceSet) -> int:
 
     An explicit 0 asks for scaling to zero, which newer scalers know.
     """
-    minimum = _integer(inferenceset.metadata.annotation(f"{PREFIX}min-replicas") or "")
+    minimum = _integer(inferenceset.scaling.min_replicas or "")
     return 1 if minimum is None or minimum < 0 else minimum
 
 
 def _range_faults(inferenceset: InferenceSet, minimum: int) -> Iterator[str]:
-    text = inferenceset.metadata.annotation(f"{PREFIX}max-replicas")
+    text = inferenceset.scaling.max_replicas
     limit = inferenceset.spec.node_count_limit or 0
     if text is None:
         if limit <= 0:
