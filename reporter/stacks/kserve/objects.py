@@ -204,14 +204,6 @@ class SwitchedMetadata(Metadata, frozen=True):
     annotations: SwitchAnnotations | None = None
 
 
-class InferenceService(KubeObject, frozen=True):
-    """serving.kserve.io/v1beta1 InferenceService."""
-
-    metadata: SwitchedMetadata
-    spec: InferenceServiceSpec = InferenceServiceSpec()
-    status: InferenceServiceStatus = InferenceServiceStatus()
-
-
 class Mode(StrEnum):
     """A deployment mode, by its present name."""
 
@@ -225,6 +217,34 @@ _MODES: Final = {each.value: each for each in Mode} | {
     "RawDeployment": Mode.STANDARD,
 }
 """Present and old names."""
+
+
+class InferenceService(KubeObject, frozen=True):
+    """serving.kserve.io/v1beta1 InferenceService."""
+
+    metadata: SwitchedMetadata
+    spec: InferenceServiceSpec = InferenceServiceSpec()
+    status: InferenceServiceStatus = InferenceServiceStatus()
+
+    @property
+    def named_mode(self) -> Mode | None:
+        """The mode that the status names, else the annotation; None where neither names one."""
+        return _MODES.get(self.status.deployment_mode or self._switches.deployment_mode or "")
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the stop switch is on; `true` in any case of letters."""
+        return (self._switches.stop or "").lower() == "true"
+
+    @property
+    def frozen(self) -> bool:
+        """Whether KServe leaves it alone, as it does only while Ready."""
+        ready = self.status.condition("Ready", "True")
+        return self._switches.disable_auto_update == "true" and ready is not None
+
+    @property
+    def _switches(self) -> SwitchAnnotations:
+        return self.metadata.annotations or SwitchAnnotations()
 
 
 class Component(StrEnum):
@@ -252,25 +272,6 @@ READY: Final = "Ready"
 PREDICTOR_READY: Final = Component.PREDICTOR.ready
 INGRESS_READY: Final = "IngressReady"
 CANARY_PREDICTOR_READY: Final = "CanaryPredictorReady"
-
-
-def named_mode(inferenceservice: InferenceService) -> Mode | None:
-    """Return the mode that the status names, else the annotation; None where neither names one."""
-    annotation = inferenceservice.metadata.annotation("serving.kserve.io/deploymentMode")
-    named = inferenceservice.status.deployment_mode or annotation or ""
-    return _MODES.get(named)
-
-
-def is_stopped(inferenceservice: InferenceService) -> bool:
-    """Tell whether the stop switch is on; `true` in any case of letters."""
-    return (inferenceservice.metadata.annotation("serving.kserve.io/stop") or "").lower() == "true"
-
-
-def is_frozen(inferenceservice: InferenceService) -> bool:
-    """Tell whether KServe leaves the InferenceService alone, as it does only while Ready."""
-    switch = inferenceservice.metadata.annotation("serving.kserve.io/disable-auto-update")
-    ready = inferenceservice.status.condition(READY)
-    return switch == "true" and ready is not None and ready.status == "True"
 
 
 def spec_of(spec: InferenceServiceSpec, component: Component) -> ComponentSpec | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 from reporter.catalogue import resources as r
 from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
 from reporter.stacks.kserve import reasons
-from reporter.stacks.kserve.objects import Mode, named_mode
+from reporter.stacks.kserve.objects import Mode
 from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ OF_KNATIVE: Final[tuple[Need, ...]] = (
         reasons.INFERENCESERVICES,
         "InferenceServices whose deployment mode is Knative, by status or annotation",
         evidence="each of their components is a Knative Service (kserve.github.io, Knative mode)",
-        shows=lambda service, _: named_mode(service) is Mode.KNATIVE,
+        shows=lambda service, _: service.named_mode is Mode.KNATIVE,
         detail=lambda _: " in Knative mode",
     ),
     need(

@@ -183,12 +183,12 @@ def derive(facts: InferenceServiceFacts, *, thawed: bool = False) -> DerivedInfe
     """
     inferenceservice, mode = facts.inferenceservice, facts.mode
     stored = inferenceservice.status
-    if api.is_frozen(inferenceservice) and not thawed:
+    if inferenceservice.frozen and not thawed:
         return DerivedInferenceService(propagated=stored, decided=False)
     if mode is api.Mode.KNATIVE and facts.without_knative:
         conditions = ConditionManager(stored.conditions or ()).conditions()
         return DerivedInferenceService(propagated=replace(stored, conditions=conditions))
-    if api.is_stopped(inferenceservice) and not thawed:
+    if inferenceservice.stopped and not thawed:
         return DerivedInferenceService(propagated=_stopped(facts))
     if mode is api.Mode.MODELMESH:
         return DerivedInferenceService(propagated=stored, decided=False)

@@ -60,7 +60,7 @@ def facts_of(
 
     `default_mode` is what KServe is configured with; it stands for a name that is not known too.
     """
-    mode = api.named_mode(inferenceservice) or default_mode
+    mode = inferenceservice.named_mode or default_mode
     place = inferenceservice.namespace
     sought = belongs_to(inferenceservice.name, INFERENCESERVICE)
     components = tuple(api.components_of(inferenceservice.spec))

@@ -67,8 +67,8 @@ def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
         waits = _stays_unknown(scope, component)
         if ready is None or not (is_false(ready) or waits) or ready.reason in _OF_KSERVE:
             continue
-        hidden = scope.shows_ready and (component is not api.Component.PREDICTOR or scope.frozen)
-        although = "; Ready is True all the same" if hidden else ""
+        ignored = component is not api.Component.PREDICTOR or scope.object.frozen
+        although = "; Ready is True all the same" if scope.shows_ready and ignored else ""
         why = lacks if lacks and not ready.reason else words(ready)
         yield scope.finding(
             reason=reasons.COMPONENT_NOT_READY,

@@ -65,7 +65,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
     @property
     def stopped(self) -> bool:
         """Whether it is switched off; KServe does not look at the switch of a frozen one."""
-        return api.is_stopped(self.object) and not self.frozen
+        return self.object.stopped and not self.object.frozen
 
     @property
     def in_knative_mode(self) -> bool:
@@ -90,12 +90,8 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
     @cached_property
     def seen(self) -> api.InferenceServiceStatus:
         """The status by its objects, also while KServe is frozen and does not follow them."""
-        found = derive(self.facts, thawed=True) if self.frozen else self.derivation
+        found = derive(self.facts, thawed=True) if self.object.frozen else self.derivation
         return found.propagated
-
-    @property
-    def frozen(self) -> bool:
-        return api.is_frozen(self.object)
 
     @cached_property
     def components(self) -> tuple[api.Component, ...]:
