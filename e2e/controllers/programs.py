@@ -61,9 +61,9 @@ class Program:
         ready: the path that answers when it is.
         objects: in YAML, with the same words as arguments, what else is installed.
         own: a folder of ours with the package, which is built among the module's sources.
-        files: by name, what stands in its own folder.
+        files: the files in its own folder, by name.
         environment: variables of the process.
-        story: the file of the suite that is about it; empty where it only helps others.
+        story: the file of the suite about it; empty if it only helps others.
     """
 
     name: str
@@ -191,7 +191,7 @@ KTHENA: Final = Program(
     Module("github.com/volcano-sh/kthena", "v1.0.0"),
     "./cmd/kthena-controller-manager",
     namespace="kthena-system",
-    # Its webhooks ask for an account that only a pod has.
+    # Its webhooks require an account that only a pod has.
     charts={
         "charts/kthena": {
             "networking": {"enabled": False},
@@ -265,7 +265,7 @@ spec:
     ready="/metrics",
     environment={"POD_NAMESPACE": "keda-operator", "WATCH_NAMESPACE": ""},
 )
-"""It serves the metrics of ScaledObjects, which the operator works out."""
+"""It serves the metrics of ScaledObjects, which the operator computes."""
 
 ENDPOINT_PICKER: Final = Program(
     "endpoint-picker",

@@ -42,8 +42,8 @@ class Running:
         folder: for its files and its log.
         health: the port of its health or metrics, where that matters.
         host: the address at which the API server reaches it.
-        beside: the port of another one that it asks.
-        fit: what else becomes of an object of its charts before it is applied.
+        beside: the port of another one that it calls.
+        fit: a further change of each object of its charts before it is applied.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Running:
 
     @contextlib.asynccontextmanager
     async def started(self) -> AsyncIterator[None]:
-        """Install its charts and run it; what they install stays, but for the webhooks."""
+        """Install its charts and run it; their objects stay, except the webhooks."""
         built = await asyncio.to_thread(self.program.built)
         self._write_files(self.api.access)
         objects = await asyncio.to_thread(lambda: list(self._objects()))

@@ -24,13 +24,13 @@ from e2e.envtest.binaries import Binaries
 from e2e.envtest.errors import EnvtestError
 
 START_SECONDS: Final = 120.0
-"""How long a server may take to become ready; the slowest seen on a busy machine is far below."""
+"""How long a server may take to become ready; the slowest on a busy machine is far below."""
 
 _STOP_SECONDS: Final = 30.0
 
 _PORTS: Final = range(24_000, 32_000)
 _PLACE: Final = 100
-"""How many of the ports are for one process."""
+"""How many of the ports one process uses."""
 
 AUDIT_POLICY: Final = """\
 apiVersion: audit.k8s.io/v1
@@ -41,11 +41,11 @@ rules:
     users: [admin, "system:apiserver", "system:anonymous"]
   - level: Metadata
 """
-"""Who did what and whether it was allowed, without bodies; the servers' own requests left out."""
+"""Audit policy: who did what and whether it was allowed, without bodies or servers' requests."""
 
 
 class Server:
-    """One program that is started, killed, paused and started again with the same arguments."""
+    """One program that can be started, killed, paused and started again with the same arguments."""
 
     def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
         self.name = name
@@ -56,7 +56,7 @@ class Server:
     def start(self) -> None:
         """Start it; it need not answer yet."""
         with self._log.open("ab") as log:
-            # The servers end with the tests, also where those are killed.
+            # The servers end with the tests, even if those are killed.
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *self._command], stdout=log, stderr=log
             )
@@ -67,11 +67,11 @@ class Server:
             self._process.send_signal(number)
 
     def kill(self) -> None:
-        """End it at once, as a lost machine does."""
+        """Kill it at once, as with a lost machine."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Ask it to end."""
+        """Stop it gracefully."""
         self._end(signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> None:
@@ -161,7 +161,7 @@ class ControlPlane:
             return False
 
     def stop(self) -> None:
-        """End both."""
+        """Stop both."""
         self.api_server.stop()
         self.etcd.stop()
 
@@ -209,11 +209,11 @@ class ControlPlane:
             "--requestheader-username-headers=X-Remote-User",
             "--requestheader-group-headers=X-Remote-Group",
             "--requestheader-extra-headers-prefix=X-Remote-Extra-",
-            # Pods would need a default ServiceAccount, which only the controller manager makes.
+            # Pods would need a default ServiceAccount, which only the controller manager creates.
             "--disable-admission-plugins=ServiceAccount",
             f"--audit-policy-file={self.folder / 'audit-policy.yaml'}",
             f"--audit-log-path={self.audit_log}",
-            # What was answered is in the log, so that a test can rely on what is not in it.
+            # Answered requests are in the log, so a test can rely on their absence.
             "--audit-log-mode=blocking",
             "--profiling=false",
             *self.flags,
@@ -221,7 +221,7 @@ class ControlPlane:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nobody has, below those that outgoing connections are given.
+    """Return free ports, below those for outgoing connections.
 
     Processes that start together, as those of parallel tests do, look in different places.
     """

@@ -79,19 +79,19 @@ def _release(cluster, helm, kubectl, tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
     release = Release("status", "status-system", helm, kubectl, cluster.admin, folder)
     asyncio.run(release.install(REPORTER, {"scrape": {"via": THROUGH_API_SERVER}}))
-    # No pod here has the reporter's image.
+    # No pod here runs the reporter's image.
     kubectl("-n", release.namespace, "scale", "deployments", "--all", "--replicas=0")
     return release
 
 
 @pytest.fixture(name="replica")
 async def _replica(replica, monkeypatch):
-    """A replica that scrapes; what a real node does takes longer than what is played."""
+    """A replica that scrapes; a real node takes longer than a played one."""
     monkeypatch.setattr(replicas, "PATIENCE_SECONDS", 240.0)
     own = {
         "scrape_via": THROUGH_API_SERVER,
         "scrape_interval_seconds": 5,
-        # What autoscalers say is read again each minute.
+        # The statuses of autoscalers are read each minute.
         "model_startup_budget_seconds": AGAIN + 3 * SETTLING,
     }
     return lambda **settings: replica(**settings | own)
@@ -127,7 +127,7 @@ def _nodes(cluster, stage, registry):
 
 
 class Nodes:
-    """What befalls pods and their node for real, each while it is entered; see `PlayedNodes`."""
+    """Real faults of pods and their node, each while it is entered; see `PlayedNodes`."""
 
     replaces_pods = True
 
@@ -148,7 +148,7 @@ class Nodes:
         self._cluster.machine.run("ctr", f"--address={CONTAINERD_SOCKET}", "-n", "k8s.io", *command)
 
     async def _start_again(self, engines, *, kept=False):
-        """Replace pods or, where nobody makes others, end their containers as a drain would."""
+        """Replace pods or, if nothing recreates them, end their containers as a drain would."""
         for pod in engines:
             if kept:
                 (container,) = pod["status"]["containerStatuses"]

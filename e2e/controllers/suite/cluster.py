@@ -1,4 +1,4 @@
-"""What is around the controllers: those of Kubernetes, which are real, and nodes, which are played."""
+"""The environment of the controllers: those of Kubernetes, which are real, and played nodes."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ OF_KUBERNETES = (
     "garbage-collector-controller",
     "namespace-controller",
 )
-"""Those of kube-controller-manager that run; what looks after nodes is the tests'."""
+"""The controllers of kube-controller-manager that run; the tests play those of nodes."""
 
 
 OF_CONTROLLERS = {
@@ -43,7 +43,7 @@ OF_CONTROLLERS = {
 """CustomResourceDefinitions that the controllers' charts install, whole."""
 
 FIRST, SLOW, GOOD, BAD = (f"{ENGINES}/vllm:{each}" for each in ("v1", "slow", "v2", "typo"))
-"""Images by what becomes of them: the kubelet pulls them, at once, slowly, or in vain."""
+"""Images by outcome: the kubelet pulls them at once, slowly, or in vain."""
 
 SECRET = "hf-token"
 GPU = "nvidia.com/gpu"
@@ -51,7 +51,7 @@ TOKEN = [{"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": SECRET, "ke
 
 
 def secret(namespace: str) -> Object:
-    """Return the Secret that engines want."""
+    """Return the Secret that engines need."""
     metadata = {"name": SECRET, "namespace": namespace}
     return {
         "apiVersion": "v1",
@@ -81,10 +81,10 @@ def engine(image: str) -> Object:
 
 
 PULLS_SECONDS = PROBES_SECONDS = 12
-"""How long a slow image is pulled, and how long it takes then until its probe is answered."""
+"""How long a slow image is pulled, and how long until its probe then succeeds."""
 
 STARTS_SECONDS = 2.0
-"""How long a pod takes that has its image; a controller that is slow writes its status meanwhile."""
+"""How long a pod with its image takes to start; a slow controller writes its status meanwhile."""
 
 UNSCHEDULABLE = {
     "type": "PodScheduled",
@@ -119,7 +119,7 @@ def controller_manager(plane: ControlPlane) -> Iterator[None]:
 
 
 async def tell(api: Api, key: Key, status: Object) -> None:
-    """Merge into the status of a pod, if it is still there."""
+    """Merge into the status of a pod, if it still exists."""
     said = {"status": status}
     await unless_gone(
         api.patch("pods", key.name, said, namespace=key.namespace, subresource="status")
@@ -127,7 +127,7 @@ async def tell(api: Api, key: Key, status: Object) -> None:
 
 
 class Binder(Controller):
-    """The scheduler: any node is good for any pod, but for those of a namespace that is full."""
+    """The scheduler: any node fits any pod, except those of a namespace that is full."""
 
     follows = ("pods",)
 
@@ -147,7 +147,7 @@ class Binder(Controller):
         return (key_of(obj),) if exists and not dig(obj, "spec", "nodeName") else ()
 
     async def reconcile(self, key: Key) -> None:
-        """Bind a pod, or say why not."""
+        """Bind a pod, or write why not."""
         if key.namespace == self.full:
             conditions = [UNSCHEDULABLE | {"lastTransitionTime": now()}]
             await tell(self.api, key, {"phase": "Pending", "conditions": conditions})
@@ -175,10 +175,10 @@ _NO_SECRET = ("CreateContainerConfigError", f'secret "{SECRET}" not found')
 
 
 class PlayedNodes:
-    """What befalls pods and their nodes, each while it is entered.
+    """Faults of pods and their nodes, each while it is entered.
 
     Attributes:
-        replaces_pods: whether pods that start again are others.
+        replaces_pods: whether pods that start again are new ones.
     """
 
     replaces_pods = False
@@ -188,15 +188,15 @@ class PlayedNodes:
         self._binder = binder
 
     def without_secret(self, namespace: str, pods: str) -> contextlib.AbstractAsyncContextManager:
-        """The Secret of the pods whose names begin so is gone, and they start again."""
+        """Delete the Secret of the pods with these names, and start them again."""
         return self._waiting(namespace, pods, _NO_SECRET)
 
     def without_image(
         self, namespace: str, pods: str, *, kept: bool = False
     ) -> contextlib.AbstractAsyncContextManager:
-        """The image of these pods is gone from node and registry, and they start again.
+        """Remove the image of these pods from node and registry, and start them again.
 
-        `kept` says that nobody makes others in their place.
+        `kept`: nothing replaces them.
         """
         del kept
         return self._waiting(namespace, pods, _NO_IMAGE)
@@ -281,11 +281,11 @@ METRICS_CRD: Object = {
         ],
     },
 }
-"""What lets objects stand for the answers of a metrics server."""
+"""A CRD whose objects stand for the answers of a metrics server."""
 
 
 class Metrics(Controller):
-    """The metrics server: each pod that is ready uses as much of a processor as its namespace is told to."""
+    """The metrics server: each ready pod uses as much CPU as its namespace is set to."""
 
     follows = ("pods",)
 
@@ -294,18 +294,18 @@ class Metrics(Controller):
         self._used: dict[str, str] = {}
 
     async def use(self, namespace: str, processor: str) -> None:
-        """Let each pod of a namespace use so much, such as `900m`; empty says nothing of them."""
+        """Set the use of each pod of a namespace, such as `900m`; empty removes the metrics."""
         self._used[namespace] = processor
         for pod in await self.api.items("pods", namespace=namespace):
             self.add(key_of(pod))
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """Each pod, those that are gone too."""
+        """Each pod, including those that are gone."""
         del resource, exists
         return (key_of(obj),)
 
     async def reconcile(self, key: Key) -> None:
-        """Say what a pod uses."""
+        """Write what a pod uses."""
         pod = await self.api.get("pods", key.name, namespace=key.namespace)
         used = self._used.get(key.namespace, "10m")
         if pod is None or not is_ready(pod) or not used:

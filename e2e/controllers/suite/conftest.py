@@ -1,4 +1,4 @@
-"""A control plane with real controllers, those of Kubernetes too; nodes are played."""
+"""A control plane with real controllers, including those of Kubernetes; nodes are played."""
 
 import asyncio
 import contextlib
@@ -77,7 +77,7 @@ def _place():
 
 @pytest.fixture(name="controller")
 async def _controller(stage, place, tmp_path_factory):
-    """What starts a controller by name, and returns it: `await controller("lws-controller-manager")`."""
+    """A function that starts a controller by name: `await controller("lws-controller-manager")`."""
     folder = tmp_path_factory.mktemp("controllers")
     own = set()
     async with contextlib.AsyncExitStack() as running:

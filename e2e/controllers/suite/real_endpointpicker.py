@@ -1,8 +1,8 @@
 """Endpoint picker of the Inference Extension.
 
-The objects are those of a ModelService, pods and operator are played; the picker reads a simulated
-engine at the pool's port, and the reporter reads the pages of both. `RECORD_PAGES=FOLDER` keeps each
-page of the picker once its reason has fired, for the tests of reading.
+The objects are those of a ModelService; pods and operator are played. The picker reads a simulated
+engine at the pool's port, and the reporter reads the pages of both. `RECORD_PAGES=FOLDER` keeps
+each page of the picker once its reason has fired, for the tests of reading.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ class Picker:
 
 @pytest.fixture(name="picker")
 async def _picker(stage, namespace, replica, tmp_path_factory):
-    """What starts a picker with a configuration, the model and the reporter: `await picker("")`."""
+    """A function that starts a picker with a configuration, the model and the reporter."""
     async with contextlib.AsyncExitStack() as running:
 
         async def start(configuration):

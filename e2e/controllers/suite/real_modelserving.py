@@ -36,7 +36,7 @@ OF_REPORTER = (
         for field in ("reason", "message", "observedGeneration")
     ),
 )
-"""Kthena has no `roleStatuses`, and of a condition that is not True any more it leaves the words."""
+"""Kthena has no `roleStatuses`, and keeps the message of a condition that is no longer True."""
 
 UNFOLLOWED = (
     "availableReplicas",
@@ -44,11 +44,11 @@ UNFOLLOWED = (
     "conditions.Available.status",
     "conditions.Progressing.status",
 )
-"""What Kthena leaves as it was when pods that had been Ready are not any more.
+"""Fields that Kthena leaves unchanged when pods only lose readiness.
 
-Its `updatePod` (model_serving_controller.go, v1.0.0) does something about pods that are Ready, that
-have failed or whose containers have restarted. A node that does not answer leaves pods that are
-none of these: their group stays Running in its memory, and no status is written.
+Its `updatePod` (model_serving_controller.go, v1.0.0) reacts to pods that are Ready, that have
+failed or whose containers have restarted. The pods of a node that does not answer are none of
+these: their group stays Running in its memory, and no status is written.
 """
 
 

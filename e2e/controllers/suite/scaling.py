@@ -1,4 +1,4 @@
-"""What scales: KEDA, whole, and a Prometheus that its triggers ask."""
+"""Autoscaling: the whole of KEDA, and a Prometheus for its triggers."""
 
 import time
 from typing import Any, Final
@@ -12,7 +12,7 @@ SCALEDOBJECTS: Final = "scaledobjects.keda.sh"
 
 
 class Prometheus:
-    """One that knows one number."""
+    """A Prometheus that knows one number."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -20,11 +20,11 @@ class Prometheus:
         self.number: float | None = 0
 
     def says(self, number: float | None) -> None:
-        """Let each query have this answer; None is an error."""
+        """Set the answer to all queries; None is an error."""
         self.number = number
 
     async def answer(self, _request: web.Request) -> web.Response:
-        """Answer whatever is asked."""
+        """Answer any query."""
         if self.number is None:
             return web.Response(status=500)
         found = [{"metric": {}, "value": [time.time(), str(self.number)]}]
@@ -39,13 +39,13 @@ async def keda(controller: Any) -> None:
 
 
 def trigger(address: str) -> Object:
-    """Return a trigger that asks a Prometheus; 10 of what it says is for one replica."""
+    """Return a trigger that queries a Prometheus; a value of 10 means one replica."""
     metadata = {"serverAddress": address, "query": "sum(vllm:num_requests_waiting)"}
     return {"type": "prometheus", "metadata": {**metadata, "threshold": "10"}}
 
 
 class Scaler:
-    """A ScaledObject, whoever made it."""
+    """A ScaledObject of any origin."""
 
     def __init__(self, stage: Any, namespace: str, name: str) -> None:
         self.stage = stage

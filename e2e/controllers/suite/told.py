@@ -1,4 +1,4 @@
-"""What a controller wrote, held against the status that the reporter derives, and what was told."""
+"""Compare what a controller wrote with the status that the reporter derives, and its reports."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,16 +9,16 @@ from tests.daemon.replica import Replica, until
 from tests.daemon.stage import key_of
 
 SETTLING = 10
-"""Seconds for which controllers may be at work on a busy machine before anything is told."""
+"""How long controllers may take on a busy machine before anything is reported, in seconds."""
 
 SOON = {"startup_grace_seconds": SETTLING, "model_startup_budget_seconds": 4 * SETTLING}
-"""What a replica is started with; the budget is longer than a slow image and a slow probe take."""
+"""Settings of a replica; the budget is longer than a slow image and a slow probe take."""
 
 _TIMES = frozenset({"lastTransitionTime", "time"})
 
 
 def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
-    """Return where a written status differs from what is derived of it, times left out."""
+    """Return the differences between a written and a derived status, ignoring times."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return [
             line
@@ -29,7 +29,7 @@ def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
     if path.endswith("conditions") and isinstance(ours, list) and isinstance(theirs, list):
         by_type = [{each["type"]: each for each in side} for side in (ours, theirs)]
         return differences(*by_type, path)
-    # Go leaves out what is empty.
+    # Go omits empty values.
     same = ours == theirs or not (ours or theirs)
     return [] if same else [f"{path}: derived {ours!r}, written {theirs!r}"]
 
@@ -40,12 +40,12 @@ NODE_NOT_READY = ("clusterNodeNotReady", "cluster")
 
 
 class Model:
-    """An object of a controller's kind, its status, and what is told of it.
+    """An object of a controller's kind, its status, and the reports about it.
 
     Attributes:
         nodes: where its pods run: played ones, or those of a cluster.
-        ours: paths of the derived status that no release of the controller writes so.
-        unfollowed: paths that the controller leaves as they were when pods only lose readiness.
+        ours: paths of the derived status that no release of the controller writes like this.
+        unfollowed: paths that the controller leaves unchanged when pods only lose readiness.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Model:
         return {}
 
     async def agrees(self, *, but: tuple[str, ...] = ()) -> None:
-        """Wait until what is derived is what was written, but for some paths."""
+        """Wait until the derived status is the written one, except for some paths."""
 
         async def same() -> bool:
             derived = await self.derived()
@@ -104,7 +104,7 @@ class Model:
         await until(same, f"{self.subject}: derived and written agree")
 
     async def condition(self, type_: str, status: str) -> None:
-        """Wait until the controller says so."""
+        """Wait until the controller writes a condition."""
 
         async def says() -> bool:
             conditions = (await self.written()).get("conditions") or ()
@@ -130,7 +130,7 @@ class Model:
         await self.stage.api.patch(self.resource, self.name, patch, namespace=self.namespace)
 
     async def fires(self, reason: str, *words: str) -> None:
-        """Wait until this reason fires of it, alone, with these words."""
+        """Wait until only this reason fires for it, with these words."""
         self._expected.add((reason, self.subject))
 
         async def told() -> bool:
@@ -165,7 +165,7 @@ class Model:
         await until(ended, f"{reason} of {self.subject} is over")
 
     async def has_told_no_more(self) -> None:
-        """Check that of all that was ever told nothing was false."""
+        """Check that no report ever was false."""
         events = [each for each in await self.stage.events() if each["type"] == "Warning"]
         told = [each for each in events if key_of(each) not in self._expected]
         assert not told, [
@@ -173,7 +173,7 @@ class Model:
         ]
 
     async def runs(self, image: str) -> None:
-        """Wait until its containers have this image, and those of pods that have another are gone."""
+        """Wait until its containers have this image, and pods with another image are gone."""
 
         async def so() -> bool:
             found = await self.stage.api.items("pods", namespace=self.namespace)
@@ -185,7 +185,7 @@ class Model:
         await until(so, f"{self.subject} runs {image}")
 
     async def has_pods(self, count: int) -> None:
-        """Wait until it has so many pods, and all is well."""
+        """Wait until it has so many pods and is healthy."""
 
         async def has() -> bool:
             found = await self.stage.api.items("pods", namespace=self.namespace)
@@ -195,7 +195,7 @@ class Model:
         await self.is_ready()
 
     async def is_updated(self, patch: Callable[[str], Object], reason: str) -> None:
-        """It loads slowly, is updated, then by an image that is not there, and that is rolled back.
+        """It loads slowly, is updated, then to an image that does not exist, and is rolled back.
 
         Args:
             patch: what sets an image.
@@ -216,13 +216,13 @@ class Model:
         await self.is_ready()
 
     async def is_ready(self) -> None:
-        """Wait until all is well, and the controller says the same."""
+        """Wait until nothing is wrong, and the controller agrees."""
         await self.state("serving")
         await self._alone()
         await self.agrees_where_derived()
 
     async def has_no_room(self, patch: Object, reason: str) -> None:
-        """It is scaled up by a patch without a node for what is added; then there is one."""
+        """It is scaled up by a patch without a node for the new pods; then there is one."""
         async with self.nodes.without_room(self.namespace):
             await self.patch(patch)
             await self.fires(reason, "nvidia.com/gpu")
@@ -232,7 +232,7 @@ class Model:
         await self.is_ready()
 
     async def suffers(self, reason: str, pods: str) -> None:
-        """Its Secret goes, its image goes and its node is lost: each is told alone, and over.
+        """Its Secret, its image and its node are lost: each is reported alone, and ends.
 
         Args:
             reason: that its pods are not ready.
@@ -257,12 +257,12 @@ class Model:
         await self.agrees_where_derived()
 
     async def agrees_where_derived(self, *, but: tuple[str, ...] = ()) -> None:
-        """As `agrees`, where the reporter derives a status of its kind at all."""
+        """Like `agrees`, if the reporter derives a status for its kind at all."""
         if await self.derived():
             await self.agrees(but=but)
 
     async def has_no_controller(self, controller: Any, pods: str, reason: str) -> None:
-        """While nobody works at it, its pods are judged by themselves; then all is as before."""
+        """Without a controller, its pods are judged directly; then all is as before."""
         controller.stop()
         async with self.nodes.without_image(self.namespace, pods, kept=True):
             await self.fires(reason, NO_IMAGE)
@@ -271,7 +271,7 @@ class Model:
         await self.agrees_where_derived()
 
     async def is_deleted(self) -> None:
-        """Nothing is told of what goes."""
+        """Nothing is reported about what is being deleted."""
         await self.stage.api.delete(self.resource, self.name, namespace=self.namespace)
 
         async def gone() -> bool:

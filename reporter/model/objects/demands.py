@@ -285,7 +285,7 @@ class WorkloadSpec(Part, frozen=True):
 
 
 class AdmissionCheck(Part, frozen=True):
-    """What another controller than Kueue says of a Workload: Pending, Ready, Retry or Rejected."""
+    """The verdict of another controller on a Kueue Workload: Pending, Ready, Retry or Rejected."""
 
     name: str = ""
     state: str = ""
