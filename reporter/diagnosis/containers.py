@@ -27,7 +27,7 @@ from reporter.diagnosis.case import Case, ending, is_error, last_end, loops, sta
 from reporter.diagnosis.fit import some
 from reporter.diagnosis.logs import WRAPPERS, built_in, read_log
 from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
-from reporter.model.evidence import LogCause
+from reporter.model.evidence import ForeignEvent, LogCause
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Container, ContainerStatus, Probe, Terminated
 from reporter.model.subject import ObjectRef
@@ -44,6 +44,7 @@ OF_START: Final = frozenset({
 _SEES_NO_GPU: Final = "gpu-none"
 _OTHER_PROCESSOR: Final = "exec-format"
 _NOT_STARTED: Final = "StartError"
+_HOOK_FAILED: Final = "FailedPostStartHook"
 _BY_SIGNAL: Final = frozenset({137, 143})
 _UNREAD: Final = frozenset(
     {"OOMKilled", _NOT_STARTED, "ContainerStatusUnknown", "DeadlineExceeded"}
@@ -66,8 +67,9 @@ def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
         return _start(case, status.name, _NOT_STARTED, text=ended.message)
     if ended.reason == "OOMKilled":
         return _out_of_memory(case, status, ended)
-    by_probe = ended.exit_code in _BY_SIGNAL and ended.reason != "ContainerStatusUnknown"
-    killed = _killed_by(case, status, ended) if by_probe else None
+    by_signal = ended.exit_code in _BY_SIGNAL and ended.reason != "ContainerStatusUnknown"
+    hook = _by_hook(case, status, ended) if by_signal else None
+    killed = hook or (_killed_by(case, status, ended) if by_signal else None)
     said = killed or _log(case, status, ended)
     return said or _killed_by(case, status, ended, by_time=False)
 
@@ -154,6 +156,9 @@ def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
     log = case.log(status.name)
     if log is not None and log.sentence:
         return _by_log(case, status.name, log, what="ends (exit code 0)")
+    ended = last_end(status)
+    if ended is not None and (hook := _by_hook(case, status, ended)):
+        return hook
     brief, sure = "ends with exit code 0", Sureness.UNKNOWN
     often = " again and again" if status.restart_count else ""
     cause = f"{case.words(status.name)} {brief}{often}, but should run"
@@ -300,10 +305,29 @@ def _said_killing(case: Case, container: str, ended: Terminated) -> str:
     """
     for each in case.said("Killing", container):
         found = _KILLING.search(each.message)
-        apart = ended.finished_at - each.last if ended.finished_at and each.last else timedelta(0)
-        if found is not None and abs(apart) <= _SAME_END:
+        if found is not None and _is_about(each, ended):
             return found["probe"].lower()
     return ""
+
+
+def _is_about(event: ForeignEvent, ended: Terminated) -> bool:
+    apart = ended.finished_at - event.last if ended.finished_at and event.last else timedelta(0)
+    return abs(apart) <= _SAME_END
+
+
+def _by_hook(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
+    """Return that the kubelet ended a container whose postStart hook failed, as its Event says.
+
+    Newer kubelets leave the words of the hook out of it (pkg/kubelet/kuberuntime, startContainer).
+    """
+    for each in case.said(_HOOK_FAILED, status.name):
+        if _is_about(each, ended):
+            plain = each.message.strip() == "PostStartHook failed"
+            said = "" if plain else f": {end_of(each.message)}"
+            cause = f"{case.words(status.name)} is ended since its postStart hook fails{said}"
+            action = "Run the hook's command in the container: its output is in no log."
+            return Diagnosis("hook", cause, "postStart hook fails", action)
+    return None
 
 
 def _ran_as_long(ended: Terminated, probe: Probe) -> bool:

@@ -35,7 +35,7 @@ from reporter.diagnosis.case import (
 )
 from reporter.diagnosis.containers import of_container, unready
 from reporter.diagnosis.scheduling import why_unscheduled
-from reporter.diagnosis.storage import why_not_attached
+from reporter.diagnosis.storage import bound_claims, why_not_attached
 from reporter.diagnosis.texts import MOUNTS, NODE_REFUSALS, end_of, meaning
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Pod
@@ -123,7 +123,7 @@ def _set_up(case: Case) -> Diagnosis | None:
     place = case.place()
     for each in said:
         text = _COMMAND.sub("", _MANUAL.sub("", each.message))
-        found = meaning(MOUNTS, text, place, mounted=_mounted(each.message))
+        found = meaning(MOUNTS, text, place, mounted=_mounted(case, each.message))
         if found is not None:
             why = _why_silent(case, text) if found.code == "csi-silent" else None
             more = f": {why.cause}" if why else ""
@@ -136,10 +136,13 @@ def _set_up(case: Case) -> Diagnosis | None:
     return Diagnosis("set-up", cause, reason, sureness=Sureness.UNKNOWN)
 
 
-def _mounted(text: str) -> str:
-    """Return which volume a text of the kubelet is about, and where it comes from."""
+def _mounted(case: Case, text: str) -> str:
+    """Return which volume a text of the kubelet is about, whose it is and where it comes from."""
     volume, source = _VOLUME.search(text), _SOURCE.search(text)
     name = f"volume {volume['name']}" if volume else "a volume"
+    for claim, of in bound_claims(case.pod, case.snapshot):
+        if volume and of == volume["name"]:
+            name += f" of claim {claim.name}"
     return cut(clean(f"{name} ({source['source']})" if source else name), 320)
 
 

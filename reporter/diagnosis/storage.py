@@ -96,7 +96,7 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
         if waits and (why := _pending(claim, snapshot)) is not None:
             return why
     if "unbound immediate PersistentVolumeClaims" in said:
-        bound = {claim.name for claim, _ in _bound(pod, snapshot)}
+        bound = {claim.name for claim, _ in bound_claims(pod, snapshot)}
         names = some(each for each in pod.claims if each not in bound)
         if not names:  # the scheduler's words are older than the claims
             return None
@@ -178,7 +178,7 @@ def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _attach_error(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> str:
-    for _, volume in _bound(pod, snapshot):
+    for _, volume in bound_claims(pod, snapshot):
         for each in snapshot[r.ATTACHMENTS]:
             error, of = each.status.attach_error, each.spec.source.persistent_volume_name
             here = (each.spec.node_name, of) == (pod.spec.node_name, volume)
@@ -187,7 +187,8 @@ def _attach_error(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> str:
     return _said(event)
 
 
-def _bound(pod: Pod, snapshot: Snapshot) -> Iterator[tuple[PersistentVolumeClaim, str]]:
+def bound_claims(pod: Pod, snapshot: Snapshot) -> Iterator[tuple[PersistentVolumeClaim, str]]:
+    """Yield the claims of a pod that have a volume, and its name."""
     for name in pod.claims:
         claim = snapshot[r.CLAIMS].get(pod.namespace, name)
         if claim is not None and claim.spec.volume_name:
@@ -203,7 +204,7 @@ class _Held(NamedTuple):
 
 
 def _attached_elsewhere(pod: Pod, snapshot: Snapshot) -> Iterator[_Held]:
-    for claim, volume in _bound(pod, snapshot):
+    for claim, volume in bound_claims(pod, snapshot):
         if not {*(claim.spec.access_modes or ())} <= {"ReadWriteOnce", "ReadWriteOncePod"}:
             continue
         for each in snapshot[r.ATTACHMENTS]:
@@ -215,7 +216,7 @@ def _attached_elsewhere(pod: Pod, snapshot: Snapshot) -> Iterator[_Held]:
 def _elsewhere(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
     if (held := next(_attached_elsewhere(pod, snapshot), None)) is not None:
         return _held(pod, held, snapshot, event=event)
-    bound = [*_bound(pod, snapshot)]
+    bound = [*bound_claims(pod, snapshot)]
     quoted = re.search(r'volume "([^"]{1,253})"', event.message)
     volume = quoted[1] if quoted else bound[0][1] if bound else ""
     claims = [each for each, name in bound if name == volume or len(bound) == 1]
@@ -275,7 +276,7 @@ def _driver_missing(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     if node is None:
         return None
     here = {each.name for each in node.spec.drivers or ()}
-    for _, name in _bound(pod, snapshot):
+    for _, name in bound_claims(pod, snapshot):
         volume = snapshot[r.VOLUMES].get("", name)
         driver = volume.spec.csi.driver if volume and volume.spec.csi else ""
         if driver and driver not in here:

@@ -315,7 +315,7 @@ MOUNTS: Final = (
 
 NODE_REFUSALS: Final = (
     TextRow("devices-refused",
-        r"requested number of devices unavailable for (?P<what>[\w./-]{1,120})"
+        r"requested number of devices unavailable for (?P<what>[\w./-]{0,119}\w)"
         r"(?:\. Requested: (?P<asks>\d+), Available: (?P<has>\d+))?",
         "node {node} has fewer {what} than the scheduler saw: a device failed, or its device "
         "plugin "

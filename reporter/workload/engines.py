@@ -24,8 +24,11 @@ _LABELS: Final = (
 _IMAGE: Final = re.compile(
     r"vllm|sglang|llm-d|text-(?:generation|embeddings)-inference|\btgi\b|\bollama\b"
     r"|llama[.-]?cpp|llama-server|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy|\blorax\b"
-    r"|djl-serving|huggingfaceserver|\bxinference\b|\blocal-?ai\b"
+    r"|djl-serving|huggingfaceserver|\bxinference\b|\blocal-?ai\b|\bllm-scaler\b"
 )
+_FOLDERS: Final = frozenset({"nim", "tensorrt-llm"})
+"""Folders of NVIDIA's registry whose images are servers, such as tensorrt-llm/release."""
+
 _STARTS: Final = re.compile(
     r"\b(?:vllm|sglang|ollama)\s++serve\b|\btext-generation-launcher\b|\bllama-server\b"
     r"|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b|\btrtllm-serve\b"
@@ -87,11 +90,11 @@ def _parted(image: str) -> tuple[str, str]:
 
 @remembered(4096, characters=512)
 def _is_engine_image(image: str) -> bool:
-    """Decide by the last part of an image's name, or by the folder `nim` of NVIDIA and mirrors."""
+    """Decide by the last part of an image's name, or by a folder of NVIDIA and its mirrors."""
     folder, name = _parted(image)
     if _NO_ENGINE.search(name):
         return False
-    return "nim" in folder.split("/") or bool(_IMAGE.search(name))
+    return not _FOLDERS.isdisjoint(folder.split("/")) or bool(_IMAGE.search(name))
 
 
 def _is_engine(container: TemplateContainer) -> bool:

@@ -16,6 +16,8 @@ from reporter.workload.engines import engines_of
         ({"image": "a/b", "command": ["bash", "-c"], "args": ["exec vllm serve org/model"]}, True),
         ({"image": "nvcr.io/nim/meta/llama-3.1-8b-instruct:1.14"}, True),
         ({"image": "registry.example/mirror/nim/meta/llama3-8b:1"}, True),
+        ({"image": "nvcr.io/nvidia/tensorrt-llm/release:1.3.0rc27"}, True),
+        ({"image": "intel/llm-scaler-omni:0.1.0-b7"}, True),
         ({"image": "ghcr.io/huggingface/text-embeddings-inference:cpu-1.8"}, True),
         ({"image": "llamacpp-llama3-8b-instruct-bartowski-q5km:latest"}, True),
         ({"image": "xprobe/xinference:v1.4.0"}, True),
