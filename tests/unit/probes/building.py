@@ -167,10 +167,10 @@ def snapshot_of(
     covered: Iterable[str] | None = None,
     declared: Iterable[Resource[KubeObject]] = (),
 ) -> Snapshot:
-    """A snapshot of a live cluster that holds these objects.
+    """A snapshot of a live cluster with these objects.
 
-    A custom resource that is not `served` is absent; one that is `unknown` has that state. What is
-    read for declarations is `declared`.
+    A custom resource that is not `served` is absent; one in `unknown` has that state. `declared`
+    are the resources of declarations.
     """
     declared = tuple(declared)
     resources = (*ALL, *declared)

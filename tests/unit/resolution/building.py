@@ -165,8 +165,8 @@ class Pass(NamedTuple):
 def at(second: float, *findings: Finding, found=None, lines=None, wakes="", **options) -> Pass:
     """A pass `second` seconds after the start.
 
-    `found` are all dispositions, `lines` attributes of lines by their reasons, `wakes` the seconds
-    until something changes by itself; what is not given is not looked at.
+    `found` are all dispositions, `lines` attributes of lines by reason, `wakes` the seconds until
+    something changes by itself; anything not given is not checked.
     """
     return Pass(second, findings, found, lines or {}, wakes, options)
 

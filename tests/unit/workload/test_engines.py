@@ -39,7 +39,7 @@ from reporter.workload.engines import engines_of
     ],
 )
 def test_what_serves_a_model(container, is_engine):
-    """By its image or what it starts; routers, cache servers, pickers and benchmarks serve none."""
+    """By its image or its command; routers, cache servers, pickers and benchmarks do not."""
     spec = {"spec": {"containers": [{"name": "c", **container}]}}
     assert engines_of(msgspec.convert(spec, PodTemplate)) == (("c",) if is_engine else ())
 

@@ -62,7 +62,7 @@ def make_pod(
     deleted_with=None,
     **status,
 ):
-    """A pod that was never Ready and whose container runs, unless told otherwise."""
+    """A pod that was never Ready and whose container runs, by default."""
     is_so, since, reason, message = scheduled
     conditions = [condition("PodScheduled", is_so, since, reason=reason, message=message)]
     if initialized:
@@ -118,7 +118,7 @@ def seen(nodes=HEALTHY):
 
 
 def found(pod, cause, detail="", *, since=None, budget=None, exempt=False, nodes=HEALTHY):
-    """A pod, where it is, and what is said of it."""
+    """A pod, its surroundings, and the expected fault."""
     return pod, nodes, (cause, since and moment(since), budget, exempt), detail
 
 
@@ -212,7 +212,7 @@ JUDGED = {
 
 @pytest.mark.parametrize("name", JUDGED)
 def test_what_is_wrong_with_a_pod(name):
-    """What never heals by itself fires at once; what starts has a budget; anything else has a grace."""
+    """A permanent fault fires at once, a start has a budget, and other faults have a grace."""
     pod, nodes, expected, detail = JUDGED[name]
     fault = judge(pod, nodes)
     assert (fault.cause, fault.transition, fault.budget, fault.exempt) == expected
@@ -234,7 +234,7 @@ def test_where_a_pod_is_that_does_not_run(pod, detail):
 
 @pytest.mark.parametrize("state", ["ended", "waiting"])
 def test_a_fault_of_a_main_container_is_of_no_init_container(state):
-    """Not even beside a sidecar at fault that explains less: the worst one speaks."""
+    """Not even next to a less explanatory fault of a sidecar: the worst one is reported."""
     init = [waiting("ImagePullBackOff", name="sidecar")]
     crashed = {"ended": ended("Error"), "waiting": waiting("CrashLoopBackOff")}[state]
     fault = judge(make_pod(init=init, containers=[crashed]))
@@ -248,7 +248,7 @@ def test_an_absurd_startup_probe_does_no_harm():
 
 
 def test_a_pod_that_had_been_ready_has_no_start_up():
-    """Once Ready, a pod that is not Ready any more is at fault since then."""
+    """A pod that is no longer Ready is at fault since then."""
     pod = make_pod(ready_since=LATER)
     assert had_been_ready(pod)
     fault = judge(pod)
@@ -282,7 +282,7 @@ def test_a_pod_on_a_node_that_is_gone_is_a_fault():
 
 
 def test_a_node_without_a_ready_condition_says_nothing():
-    """A node whose state is not told is not taken for dead."""
+    """A node of unknown state does not count as lost."""
     silent = msgspec.convert({"metadata": {"name": "gpu-1"}}, Node)
     assert judge(make_pod(ready="True"), [silent]) is None
 
@@ -291,7 +291,7 @@ def test_a_node_without_a_ready_condition_says_nothing():
     ("asked", "spec", "seconds"), [(600, 30, 600), (5, 3600, 5), (0, 30, 0), (None, 3600, 3600)]
 )
 def test_the_grace_period_is_the_one_that_the_deletion_asked_for(asked, spec, seconds):
-    """`kubectl drain --grace-period` overrules the spec, and deletionTimestamp includes it."""
+    """`kubectl drain --grace-period` overrides the spec, and deletionTimestamp includes it."""
     pod = make_pod(deleted=LATER, deleted_with=asked, spec={"terminationGracePeriodSeconds": spec})
     fault = judge(pod)
     assert fault.transition == moment(LATER) - timedelta(seconds=seconds)
@@ -300,7 +300,7 @@ def test_the_grace_period_is_the_one_that_the_deletion_asked_for(asked, spec, se
 
 @pytest.mark.parametrize("phase", ["Pending", "Failed"])
 def test_a_node_that_never_was_is_not_gone(phase):
-    """Who makes a pod may name any node: neither the scheduler nor a kubelet says that it was there."""
+    """A tenant may name any node in a pod: neither scheduler nor kubelet confirms it."""
     pod = make_pod(
         phase=phase,
         ready=None,
@@ -315,13 +315,13 @@ def test_a_node_that_never_was_is_not_gone(phase):
 @pytest.mark.parametrize("seconds", [10**11, 2**63 - 1])
 @pytest.mark.parametrize("deleted", [LATER, "0001-01-01T00:00:00Z"])
 def test_an_absurd_grace_period_does_no_harm(seconds, deleted):
-    """The API takes any number of 64 bits; one pod must not end the pass for all."""
+    """The API accepts any number of 64 bits; one pod must not end the pass for all."""
     pod = make_pod(deleted=deleted, spec={"terminationGracePeriodSeconds": seconds})
     assert judge(pod).cause == "terminating"
 
 
 def test_an_ended_pod_explains_a_missing_replica():
-    """Why a Failed pod ended is at hand for the replica that is missing."""
+    """The reason of a Failed pod explains the missing replica."""
     pod = make_pod(phase="Failed", reason="Evicted", message="low on disk", containers=[])
     assert judge_ended(pod, seen()).detail == "Evicted: low on disk"
     assert judge_ended(make_pod(phase="Succeeded"), seen()) is None

@@ -1,4 +1,4 @@
-"""Which Gateways requests of a route come through, and what their words leave out."""
+"""The Gateways of a route's requests, and explanations of refused routes."""
 
 import msgspec
 import pytest
@@ -23,7 +23,7 @@ FOREIGN = {"name": "gw", "namespace": "infra"}
     ids=["never accepted", "refused", "accepted", "of its own namespace", "a mesh"],
 )
 def test_a_foreign_gateway_has_to_accept_a_route(named, said, expected):
-    """Forty routes that name it and were never accepted are none of its models."""
+    """Forty routes that name it and were never accepted do not count for its models."""
     says = {"parentRef": named, "conditions": [condition("Accepted", said or "")]}
     status = {"parents": [says] if said else []}
     route = document(
@@ -36,7 +36,7 @@ V1, ALPHA = "inference.networking.k8s.io", "inference.networking.x-k8s.io"
 
 
 def refused(reason, *, controller="istio.io/gateway-controller", backends=(("InferencePool", V1),)):
-    """A route to what is called `qwen`, whose backends a Gateway does not take."""
+    """A route to backends called `qwen`, which a Gateway does not take."""
     said = condition("ResolvedRefs", "False", reason, "no")
     parent = {"parentRef": {"name": "gw"}, "controllerName": controller, "conditions": [said]}
     refs = [{"kind": kind, "group": group, "name": "qwen"} for kind, group in backends]

@@ -1,6 +1,6 @@
 """Whether a Deployment, a StatefulSet or a DaemonSet stands, by its status and its pods.
 
-A row: the object, what is around it, and what is expected of the fault; `detail` is a part of it.
+A row: the object, its surroundings, and the expected fault; `detail` is a part of its text.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -116,7 +116,7 @@ REFUSED = condition("ReplicaFailure", "True", "FailedCreate", "exceeded quota: p
 
 
 def said(*conditions, **fields) -> dict:
-    """The status of a Deployment, with these conditions."""
+    """The status of a Deployment with these conditions."""
     return status(conditions=list(conditions), **fields)
 
 
@@ -164,7 +164,7 @@ STEPS = {
     },
 )  # fmt: skip
 def test_silent(doc, docs):
-    """What runs all that is wanted, or is being rolled out in time, has no fault."""
+    """Runs everything that is wanted, or rolls out in time."""
     assert judge(doc, *docs) is None
 
 
@@ -229,7 +229,7 @@ def test_silent(doc, docs):
     },
 )  # fmt: skip
 def test_down(doc, docs, cause, since, *, detail):
-    """Without an available pod it is down, whatever is rolled out, and has no time."""
+    """Without an available pod it is down, whatever the rollout, and has no budget."""
     fault = judge(doc, *docs)
     assert (fault.standing, fault.cause, fault.budget, fault.transition) == (
         "down",
@@ -326,10 +326,10 @@ STUCK = "rollout is stuck, old pods are not replaced, ..."
     },
 )  # fmt: skip
 def test_degraded(doc, docs, budget, since, *, detail):
-    """Fewer ready than wanted, or a rollout that stands still; a step of one has its time.
+    """Fewer ready than wanted, or a stalled rollout; a step of a rollout has a budget.
 
-    It counts from the newest pod, so that a rollout that moves on is never told, and one that has
-    just begun is not taken for one that stood still for weeks.
+    The budget starts with the newest pod, so a rollout that proceeds is never reported, and a new
+    one does not count as stalled for weeks.
     """
     fault = judge(doc, *docs)
     assert (fault.standing, fault.budget, fault.transition) == ("degraded", budget, since)
@@ -375,7 +375,7 @@ LONG_MADE = merged(ON_NODE, made("10:00"))
     },
 )  # fmt: skip
 def test_a_node_that_comes_gives_time(ready, wanted, docs, since):
-    """A device plugin starts on each node that an autoscaler makes, also on the first one."""
+    """A device plugin starts on each node that an autoscaler creates, even the first one."""
     fault = judge(daemonset(ready=ready, wanted=wanted), *docs)
     assert (fault.standing, fault.budget) == ("degraded" if ready else "down", since and A_STEP)
     assert since in {None, fault.transition}
@@ -402,9 +402,9 @@ def test_a_node_that_comes_gives_time(ready, wanted, docs, since):
     ],
 )
 def test_is_available(doc, expected):
-    """One of at least one that is wanted; old servers count ready ones only.
+    """At least one wanted replica is available; old servers only count ready ones.
 
-    A DaemonSet is, too, where it is wanted on no node, as soon as its controller has counted.
+    A DaemonSet that is wanted on no node is available too, once its controller has observed it.
     """
     (found,) = snapshot_of(doc, declared=[STATEFULSETS, DAEMONSETS])[KINDS[doc["kind"]]]
     names = {"Deployment": "is_available"}

@@ -318,8 +318,8 @@ def place(component, **state):
 
 
 def test_every_stack_has_a_controller():
-    """Without it nothing suppresses what rests on a status that nobody writes; plain workloads have none, and that of a
-    dialect is named with what it claims."""
+    """Otherwise nothing suppresses faults of a status without its writer. Plain workloads have none,
+    and a dialect names its controller with its claims."""
     assert {STACK_OF[each.part] for each in EXPECTED} == set(Stack) - {
         Stack.WORKLOADS,
         Stack.DIALECTS,

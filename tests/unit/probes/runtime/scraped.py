@@ -1,5 +1,4 @@
-"""A pod that is scraped every 15 s and judged after each scrape; what its page says is a function
-of the time."""
+"""A pod that is scraped every 15 s and judged after each scrape; its page is a function of time."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -49,9 +49,9 @@ def in_service_since(at):
 
 
 def watched(faults, page):
-    """For each fault when it is found first in a pod of its own, and the last verdict of that pod.
+    """When each fault is first found, each in a pod of its own, and the pod's last verdict.
 
-    `page` changes what the page of the fault says.
+    `page` changes the page of a fault.
     """
     pods = {reason: Scraped() for reason in faults}
     first = {
