@@ -5,9 +5,18 @@ from msgspec import field
 from reporter.model.objects import Annotations, Conditioned, KubeObject, Metadata, Part
 
 
+class WantedMachine(Part, frozen=True):
+    instance_type: str = ""
+
+
+class WorkspaceTemplate(Part, frozen=True):
+    resource: WantedMachine = WantedMachine()
+
+
 class InferenceSetSpec(Part, frozen=True):
     replicas: int | None = None
     node_count_limit: int | None = None
+    template: WorkspaceTemplate = WorkspaceTemplate()
 
 
 class InferenceSetStatus(Conditioned, frozen=True):

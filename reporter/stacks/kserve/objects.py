@@ -198,6 +198,7 @@ class SwitchAnnotations(Annotations, frozen=True):
     disable_auto_update: str | None = field(
         name="serving.kserve.io/disable-auto-update", default=None
     )
+    autoscaler_class: str | None = field(name="serving.kserve.io/autoscalerClass", default=None)
 
 
 class SwitchedMetadata(Metadata, frozen=True):

@@ -65,6 +65,7 @@ ROLE_CREATING: Final = "modelservingRoleStuckCreating"
 ROLE_DELETING: Final = "modelservingRoleStuckDeleting"
 ROLLOUT_STUCK: Final = "modelservingRolloutStuck"
 GROUP_NOT_READY: Final = "modelservingGroupNotReady"
+SCALING_NOT_READY: Final = "modelservingScalingNotReady"
 STATUS_NOT_OWNED: Final = "modelservingStatusNotOwned"
 READY: Final = "modelservingReady"
 
@@ -148,6 +149,17 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         "predecessors' logs only: see docs/modelserving.md.",
         grace_note="Its budget is --node-boot-budget-seconds and --model-startup-budget-seconds "
         "together; 300 s where the group is missing.",
+    ),
+    outside_chain(
+        _row(
+            SCALING_NOT_READY,
+            "The ModelServing is not scaled; its pods serve.",
+            trigger="Ready of a ScaledObject, or AbleToScale or ScalingActive of a "
+            "HorizontalPodAutoscaler, that names it is False.",
+            silent="A ScaledObject that is paused.",
+            action="kubectl -n <namespace> describe scaledobject,hpa",
+            reads=(*_THEMSELVES, r.SCALEDOBJECTS),
+        )
     ),
     outside_chain(
         _row(

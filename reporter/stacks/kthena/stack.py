@@ -58,6 +58,7 @@ KTHENA: Final = Stack(
     cluster_reasons=reasons.CLUSTER_REASONS,
     reasons=reasons.REASONS,
     suppression=reasons.SUPPRESSION,
+    scales=True,
     controllers=(
         Controller(
             reason=reasons.CLUSTER_KTHENA,

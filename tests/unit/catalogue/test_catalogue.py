@@ -121,6 +121,15 @@ def test_every_row_of_suppression_says_why():
     assert [row for row in SUPPRESSION if not row.why] == []
 
 
+def test_autoscalers_are_read_for_each_stack_that_judges_them():
+    judging = {
+        each.name
+        for each in BUILT_IN.stacks
+        if any(reason.name.endswith("ScalingNotReady") for reason in each.reasons)
+    }
+    assert judging == {each.name for each in BUILT_IN.stacks if each.scales}
+
+
 def test_kinds_whose_pods_are_judged():
     scraping = [each for each in BUILT_IN.stacks if each.scraped]
     assert [each.scraped.kind for each in scraping if each.scraped.kind not in each.kinds] == []

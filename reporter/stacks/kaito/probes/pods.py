@@ -11,7 +11,8 @@ from typing import Final
 from reporter.catalogue.resources import NODES, PODS
 from reporter.diagnosis.case import why_not_made
 from reporter.diagnosis.pod import why_job_fails
-from reporter.model.finding import Diagnosis, Finding
+from reporter.diagnosis.texts import Wording
+from reporter.model.finding import Diagnosis, Finding, Sureness
 from reporter.model.objects import Condition, Node, Pod
 from reporter.model.text import clean, cut
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
@@ -34,6 +35,8 @@ from reporter.stacks.kaito.probes.scope import (
     without_reconcile_error,
 )
 from reporter.stacks.kaito.reasons import WORKSPACES
+from reporter.workload.deployment import deployments_like
+from reporter.workload.engines import command_line
 from reporter.workload.owners import is_false, is_true, latest
 from reporter.workload.pod import counts, is_ready, judge_ended
 
@@ -337,16 +340,43 @@ def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
         return
     count = f"{present}/{scope.object.wanted}"
     unset = not present and scope.object.spec.replicas is None
+    refused = None if present else _machine_refused(scope)
+    why = f", as {refused.cause}" if refused else _UNSET if unset else ""
     yield scope.finding(
         reason=reasons.MODEL_PODS,
         related=reasons.INFERENCESETS.ref(scope.object),
         cause=f"{count} replicas made",
-        text=f"{count} wanted replicas have a Workspace{_UNSET if unset else ''}",
+        text=f"{count} wanted replicas have a Workspace{why}",
+        diagnosis=refused,
         severity=_MISSING_WORKSPACES,
         transition=_missing_since(scope),
         created=scope.object.created,
         budget=startup_budget(scope),
     )
+
+
+_MACHINE_REFUSED: Final = Wording("machine-type",
+    "its webhook probably refuses instanceType {machine} where nodes are not provisioned "
+    "(Deployment {deployment} runs with {flag})", "instanceType is refused",
+    "Leave resource.instanceType out; where the CRD demands it, use another release of KAITO.",
+    Sureness.LIKELY)  # fmt: skip
+"""Only KAITO's log has the refusal; kaito-project/kaito#2181."""
+
+_BRINGS_ITS_NODES: Final = re.compile(
+    r"--node-provisioner[= ]byo\b|disableNodeAutoProvisioning=true", re.IGNORECASE
+)
+
+
+def _machine_refused(scope: InferenceSetScope) -> Diagnosis | None:
+    """Return that KAITO makes no Workspace for the machine type that its template names."""
+    machine = scope.object.spec.template.resource.instance_type
+    name = scope.settings.text_of("kaito_deployment")
+    places = scope.settings.names_of("kaito_namespace")
+    for each in deployments_like(scope.snapshot, names=[name], labels={}, places=places):
+        flag = _BRINGS_ITS_NODES.search(command_line(each.spec.template))
+        if machine and flag:
+            return _MACHINE_REFUSED.of(machine=machine, deployment=each.name, flag=flag[0])
+    return None
 
 
 def _missing_since(scope: InferenceSetScope) -> datetime | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.catalogue.resources import DEPLOYMENTS, SCALEDOBJECTS
 from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
 from reporter.probes.pods import fault_of_pod, judged, metric_faults, metric_finding
 from reporter.probes.scope import Probe
@@ -16,8 +16,8 @@ from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_sta
 from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
 from reporter.stacks.kserve.probes.revisions import probe_revisions, probe_traffic
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
-from reporter.stacks.kserve.reasons import INFERENCESERVICES, READY
-from reporter.workload.owners import is_false, is_true
+from reporter.stacks.kserve.reasons import INFERENCESERVICES, READY, SCALING_NOT_READY
+from reporter.workload.owners import is_false, is_true, warning_about
 from reporter.workload.pod import NOT_SET_UP, STARTING, is_ready
 
 _IN_START_UP: Final = frozenset({NOT_SET_UP, STARTING})
@@ -124,7 +124,30 @@ def probe_runtime(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 def probe_scaling(scope: InferenceServiceScope) -> Iterator[Finding]:
     found = chain.from_iterable((scope.facts.deployments or {}).values())
-    return judge_scalers(scope, ((DEPLOYMENTS.kind, each.name) for each in found))
+    yield from judge_scalers(scope, ((DEPLOYMENTS.kind, each.name) for each in found))
+    yield from _unscaled(scope)
+
+
+def _unscaled(scope: InferenceServiceScope) -> Iterator[Finding]:
+    """Yield a finding if KServe made no ScaledObject where KEDA is to scale its predictor.
+
+    The API server or KEDA's webhook refuses it then, which an Event tells and no condition.
+    """
+    name = scope.object_ref(Component.PREDICTOR).name
+    there = {each.name for each in (scope.facts.deployments or {}).get(Component.PREDICTOR, ())}
+    by_keda = scope.object.metadata.annotation("serving.kserve.io/autoscalerClass") == "keda"
+    if not by_keda or name not in there or scope.object.frozen:
+        return
+    if scope.facts.mode is Mode.STANDARD and scope.snapshot.lacks(SCALEDOBJECTS, scope.place, name):
+        why = warning_about(scope.snapshot, scope.ref)
+        yield scope.finding(
+            reason=SCALING_NOT_READY,
+            related=scope.ref,
+            cause=f"ScaledObject {name} missing",
+            text=f"KServe made no ScaledObject {name}, although its autoscalerClass is keda"
+            f"{f': {why}' if why else ''}",
+            created=scope.object.created,
+        )
 
 
 _PROBES: Final[tuple[Probe[InferenceServiceScope], ...]] = (

@@ -12,6 +12,7 @@ from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEv
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
+from reporter.served.scaledobjects import judge_scalers
 from reporter.stacks.kthena.derived.validity import violations
 from reporter.stacks.kthena.objects import ENTRY_LABEL
 from reporter.stacks.kthena.probes import groups
@@ -68,6 +69,11 @@ def probe_spec(scope: ModelServingScope) -> Iterator[Finding]:
     )
 
 
+def probe_scaling(scope: ModelServingScope) -> Iterator[Finding]:
+    """Yield a finding for each autoscaler of it that does not work."""
+    return judge_scalers(scope, ((MODELSERVINGS.kind, scope.name),))
+
+
 def probe_runtime(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each fault that the rules found in the page of a pod."""
     for pod, fault in metric_faults(scope, scope.pods, waits=_waits(scope)):
@@ -94,6 +100,7 @@ _PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (
     groups.probe_deleting,
     groups.probe_rollout,
     groups.probe_groups,
+    probe_scaling,
     probe_runtime,
 )
 
