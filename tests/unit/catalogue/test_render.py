@@ -29,7 +29,7 @@ def test_a_file_that_is_not_as_the_tables_say_is_shown(tmp_path):
     (root / CHART / "files" / "cluster-role" / "nobody.yaml").write_text("")
     shown, stray = outdated(root, BUILT_IN)
     assert "-# Grounds\n+# Reasons\n" in shown
-    assert stray.endswith("nobody.yaml is of no stack\n")
+    assert stray.endswith("nobody.yaml belongs to no stack\n")
 
 
 def test_every_reason_has_a_section_with_its_facts():
