@@ -21,7 +21,14 @@ from reporter.served.role import Containers, ServedRole
 from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import exceeded_deadline
 from reporter.workload.owners import is_false, latest, not_ready_from, warning_about, words
-from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time, why_ended
+from reporter.workload.pod import (
+    PodFault,
+    counts,
+    had_been_ready,
+    is_ready,
+    startup_time,
+    why_ended,
+)
 from reporter.workload.standing import newest_failure
 
 
@@ -39,6 +46,7 @@ def switched_off(
     return evaluated(scope, (stopped,), derived=derived, serving=(idle,))
 
 
+_INDEX: Final = "leaderworkerset.sigs.k8s.io/worker-index"
 _UNWRITTEN: Final = timedelta(seconds=120)
 """How long a controller may take to write a first condition."""
 
@@ -165,7 +173,7 @@ def _told(at: _At, pod: o.Pod, fault: PodFault) -> Iterator[Finding]:
 
 def _place(pod: o.Pod) -> str:
     """Return which pod of a group it is (kubernetes-sigs/lws, api/leaderworkerset/v1)."""
-    index = pod.metadata.label("leaderworkerset.sigs.k8s.io/worker-index")
+    index = pod.metadata.label(_INDEX)
     return "" if index is None else "leader " if index == "0" else "worker "
 
 
@@ -249,8 +257,9 @@ def _incomplete(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
     """Yield a finding if groups have fewer pods than they need and are not being replaced."""
     if not at.scope.snapshot.known(PODS) or any(each.deleting for each in at.role.pods):
         return
-    there = sum(map(counts, at.role.pods))
-    if there >= groups.wanted * groups.size:
+    there = [each for each in at.role.pods if counts(each)]
+    later = sum(_has_no_workers_yet(each, groups) for each in there) * (groups.size - 1)
+    if len(there) + later >= groups.wanted * groups.size:
         return
     why = why_not_made(at.role.resource.kind, groups, at.scope.snapshot)
     begun = max((each.created for each in at.role.pods if each.created), default=groups.created)
@@ -266,8 +275,26 @@ def _incomplete(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
         f"{groups.size} need{told}{_serves(at.role)}",
         diagnosis=why,
         severity=0 if at.role.serves else 1,
-        created=groups.created,
+        created=latest(*(each.created for each in there)) or groups.created,
+        budget=None if told else _MADE_IN_TURN,
     )
+
+
+_MADE_IN_TURN: Final = timedelta(seconds=120)
+"""How long a group may lack pods without a cause: controllers make a leader, its StatefulSet and
+that one's pods in turn, each when it sees what the one before made."""
+
+
+def _has_no_workers_yet(pod: o.Pod, groups: o.LeaderWorkerSet) -> bool:
+    """Tell whether a pod is a leader that workers may wait for (lws, v0.9.0, pod_controller.go).
+
+    They follow one that is ready where the startup policy says so, and one that has a node where
+    a topology is theirs alone.
+    """
+    if pod.metadata.label(_INDEX) != "0":
+        return False
+    ready_first = groups.spec.startup_policy == "LeaderReady"
+    return not pod.spec.node_name or (ready_first and not is_ready(pod))
 
 
 def _not_made(at: _At, workload: o.StatefulSet) -> Iterator[Finding]:

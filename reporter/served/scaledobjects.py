@@ -1,10 +1,12 @@
-"""What sets the replicas of a model and does not work: the model keeps those that it has.
+"""What sets the replicas of a model and does not work: no metric changes them then.
 
 Of ScaledObjects the condition Ready says that something is wrong; why, as a trigger without an
 address or an autoscaler that the API server refuses, often stands in the Event about the
-ScaledObject alone. One that is paused is meant to do nothing. Source: kedacore/keda,
-`controllers/keda/scaledobject_controller.go`. HorizontalPodAutoscalers, KEDA's too, say what metric
-they cannot read (kubernetes, pkg/controller/podautoscaler/horizontal.go).
+ScaledObject alone. One with a fallback stays Ready while its triggers fail, and Fallback is True;
+of one with several triggers Ready is Unknown while some fail. One that is paused is meant to do
+nothing. Source: kedacore/keda, v2.21.0, `controllers/keda/scaledobject_controller.go`,
+`pkg/scaling/executor/scale_scaledobjects.go`, `pkg/fallback`. HorizontalPodAutoscalers, KEDA's too,
+say what metric they cannot read (kubernetes, pkg/controller/podautoscaler/horizontal.go).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +27,10 @@ from reporter.workload.owners import is_false, is_true, warning_about, words
 _MOST: Final = 8
 _OFF: Final = "ScalingDisabled"
 """Reason of an autoscaler whose target is to have no replicas, which is no fault of it."""
+
+_SOME_FAIL: Final = "PartialTriggerError"
+_STATIC: Final = ("", "static")
+"""Behaviors of a fallback with which its number of replicas is what there is."""
 
 Scaler: TypeAlias = ScaledObject | PodAutoscaler
 
@@ -52,6 +58,26 @@ def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | Non
     return ready, warning_about(snapshot, SCALEDOBJECTS.ref(scaler)) or words(ready)
 
 
+def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
+    """Return the condition that says that it does not work in full, and what is said of it."""
+    if rejected := rejection(scaler, snapshot):
+        condition, why = rejected
+        return condition, f"does not work: {why}"
+    conditions = scaler.status.condition
+    if isinstance(scaler, PodAutoscaler) or scaler.deleting or is_true(conditions("Paused")):
+        return None
+    fallback, ready = conditions("Fallback"), conditions("Ready")
+    warning = warning_about(snapshot, SCALEDOBJECTS.ref(scaler))
+    if fallback is not None and is_true(fallback):
+        to = scaler.spec.fallback
+        static = to is not None and to.behavior in _STATIC
+        replicas = f"{to.replicas} replica(s)" if to and static else "what spec.fallback says"
+        return fallback, f"does not work: {warning or words(fallback)}; it falls back to {replicas}"
+    if ready is not None and ready.reason == _SOME_FAIL:
+        return ready, f"works by a part of its triggers: {warning or words(ready)}"
+    return None
+
+
 def judge_scalers(
     scope: SubjectScope[KubeObject],
     workloads: Iterable[tuple[str, str]],
@@ -72,18 +98,18 @@ def judge_scalers(
     of_workloads = [scaler for each in workloads for scaler in by_target.get(each, ())[:_MOST]]
     found = (*also, *sorted(of_workloads, key=lambda each: isinstance(each, PodAutoscaler)))
     for each in {(type(each), each.name): each for each in found}.values():
-        rejected = rejection(each, scope.snapshot)
-        if rejected is None or any(each.metadata.owned_by(uid) for uid in told):
+        fault = _fault(each, scope.snapshot)
+        if fault is None or any(each.metadata.owned_by(uid) for uid in told):
             continue
         told.add(each.metadata.uid)
-        condition, why = rejected
+        condition, said = fault
         resource = AUTOSCALERS if isinstance(each, PodAutoscaler) else SCALEDOBJECTS
         of_pods = isinstance(each, PodAutoscaler) and condition.type == "ScalingActive"
         yield scope.finding(
             reason=of_kind("ScalingNotReady", scope.subject.kind),
             related=resource.ref(each),
             cause=condition.reason or f"{condition.type} is False",
-            text=f"{resource.kind} {each.name} does not work: {why}{serves}",
+            text=f"{resource.kind} {each.name} {said}{serves}",
             transition=condition.last_transition_time,
             created=each.created,
             budget=startup_budget(scope) if of_pods else budget,

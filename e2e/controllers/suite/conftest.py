@@ -25,6 +25,7 @@ from e2e.stack.api import Api
 from e2e.stack.stack import CRDS, Stack
 from e2e.stage import Stage
 from lab.sandbox.objects import name_of
+from tests.daemon import replica as replicas
 
 
 @pytest.fixture(name="plane", scope="session")
@@ -76,8 +77,10 @@ def _place():
 
 
 @pytest.fixture(name="controller")
-async def _controller(stage, place, tmp_path_factory):
-    """A function that starts a controller by name: `await controller("lws-controller-manager")`."""
+async def _controller(stage, place, monkeypatch, tmp_path_factory):
+    """What starts a controller by name, and returns it: `await controller("lws-controller-manager")`."""
+    # KEDA asks its triggers every 30 s.
+    monkeypatch.setattr(replicas, "PATIENCE_SECONDS", 120.0)
     folder = tmp_path_factory.mktemp("controllers")
     own = set()
     async with contextlib.AsyncExitStack() as running:

@@ -3,6 +3,7 @@
 import asyncio
 
 from e2e.controllers.suite.cluster import FIRST, GPU, TOKEN, health
+from e2e.controllers.suite.scaling import Scaler, keda
 from e2e.controllers.suite.told import SETTLING, SOON, Model
 from reporter.daemon.evidence import AGAIN
 from reporter.stacks.kserve import reasons as c
@@ -123,6 +124,46 @@ async def test_a_model_that_is_scaled(stage, metrics, controller, namespace, rep
     await model.over(c.SCALING_NOT_READY)
     await model.is_ready()
     await model.is_deleted()
+
+
+async def test_a_model_that_keda_scales(stage, controller, namespace, prometheus, replica):
+    """By KEDA, from zero, without its metric."""
+    await keda(controller)
+    await controller("kserve-controller-manager")
+    daemon = await (await replica(**SOON)).ready()
+    await stage.api.create(runtime(namespace))
+    wanted = inferenceservice(namespace)
+    wanted["metadata"]["annotations"]["serving.kserve.io/autoscalerClass"] = "keda"
+    wanted["spec"]["predictor"] |= {
+        "minReplicas": 0,
+        "maxReplicas": 3,
+        "autoScaling": {"metrics": [waiting(prometheus.url)]},
+    }
+    await stage.api.create(wanted)
+    model = Model(stage, daemon, ISVCS, wanted)
+    await Scaler(stage, namespace, "chat-predictor").says(Ready="True", Active="False")
+    await model.state("idle")
+    # KServe leaves KEDA no other interval than the usual one, of 30 s.
+    prometheus.says(20)
+    await model.has_pods(2)
+    await model.agrees()
+    await model.has_told_no_more()
+
+    prometheus.says(None)
+    await model.fires(
+        c.SCALING_NOT_READY, "ScaledObject chat-predictor does not work: KEDAScalerFailed: "
+    )
+    await model.agrees()
+    prometheus.says(20)
+    await model.over(c.SCALING_NOT_READY)
+    await model.is_ready()
+    await model.is_deleted()
+
+
+def waiting(address):
+    metric = {"backend": "prometheus", "serverAddress": address, "query": "waiting"}
+    target = {"type": "Value", "value": "10"}
+    return {"type": "External", "external": {"metric": metric, "target": target}}
 
 
 def image(name):

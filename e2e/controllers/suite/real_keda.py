@@ -1,11 +1,12 @@
 """KEDA's operator, and its adapter."""
 
 from e2e.controllers.suite.cluster import engine
-from e2e.controllers.suite.scaling import SCALEDOBJECTS, Scaler, keda, trigger
+from e2e.controllers.suite.scaling import SCALEDOBJECTS, Prometheus, Scaler, keda, trigger
 from e2e.controllers.suite.told import SOON, Model
 from reporter.stacks.workloads import reasons as c
 
 LABELS = {"app": "llama"}
+FALLBACK = {"failureThreshold": 1, "replicas": 2}
 FAILS = "prometheus query api returned error. status: 500"
 
 
@@ -93,4 +94,36 @@ async def test_a_deployment_that_is_scaled(stage, controller, namespace, prometh
     await model.daemon.passes(20)
     await model.is_ready()
     await stage.api.delete(SCALEDOBJECTS, "llama", namespace=namespace)
+    await model.is_deleted()
+
+
+async def test_triggers_that_fail(stage, controller, namespace, prometheus, replica):
+    """A fallback; one of two triggers fails."""
+    wanted = scaledobject(namespace, trigger(prometheus.url), fallback=FALLBACK, minReplicaCount=1)
+    prometheus.says(5)
+    model, scaler = await scaled(stage, controller, replica, wanted)
+    await scaler.says(Ready="True", Active="True", Fallback="False")
+    await model.has_pods(1)
+
+    prometheus.says(None)
+    await scaler.says(Ready="True", Fallback="True")
+    await model.fires(c.SCALING_NOT_READY, FAILS, "; it falls back to 2 replica(s)")
+    await model.has_pods(2, firing=c.SCALING_NOT_READY)
+    prometheus.says(5)
+    await scaler.says(Ready="True", Fallback="False")
+    await model.over(c.SCALING_NOT_READY)
+    await model.has_pods(1)
+
+    other = Prometheus()
+    broken = trigger(other.url)
+    await scaler.patch({"fallback": None, "triggers": [trigger(prometheus.url), broken]})
+    await scaler.says(Ready="Unknown")
+    await model.fires(
+        c.SCALING_NOT_READY,
+        "ScaledObject llama works by a part of its triggers: KEDAScalerFailed: ",
+        "connection refused",
+    )
+    await scaler.patch({"triggers": [trigger(prometheus.url)]})
+    await model.over(c.SCALING_NOT_READY)
+    await model.is_ready()
     await model.is_deleted()

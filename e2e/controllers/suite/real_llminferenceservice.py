@@ -1,9 +1,14 @@
 """LLMInferenceServices of KServe."""
 
+import json
 from functools import partial
 
+import yaml
+
 from e2e.cluster.settings import ENGINES
+from e2e.controllers.programs import LLMISVC
 from e2e.controllers.suite.cluster import FIRST, engine, health
+from e2e.controllers.suite.scaling import keda
 from e2e.controllers.suite.told import SOON, Model
 from e2e.stack.times import now
 from reporter.stacks.llmisvc import reasons as c
@@ -89,6 +94,50 @@ async def test_a_model_behind_a_picker(stage, nodes, controller, namespace, repl
     await model.is_deleted()
 
 
+async def test_a_model_that_is_scaled(stage, controller, namespace, prometheus, replica):
+    """Scaled by KEDA, and without CRD, metric."""
+    await keda(controller)
+    await controller("llmisvc-controller-manager")
+    daemon = await (await replica(**SOON)).ready()
+    wanted = llminferenceservice(namespace)
+    by_keda = {"pollingInterval": 2, "cooldownPeriod": 4}
+    wanted["spec"] |= {"scaling": {"maxReplicas": 3, "wva": {"keda": by_keda}}}
+    for field in ("replicas", "router"):
+        wanted["spec"].pop(field)
+    prometheus.says(1)
+    await stage.api.create(wanted)
+    model = Model(stage, daemon, LLMS, wanted)
+    await model.fires(
+        c.RECONCILE_FAILED, "ScalingCRDNotFound", 'no matches for kind "VariantAutoscaling"'
+    )
+
+    address = json.dumps({"prometheus": {"url": prometheus.url}})
+    data = {"data": {"autoscaling-wva-controller-config": address}}
+    await stage.api.patch("configmaps", "inferenceservice-config", data, namespace="kserve")
+    await stage.api.apply(yaml.safe_load(VARIANTS.read_text()))
+    await model.over(c.RECONCILE_FAILED)
+    await model.condition("ScalingReady", "True")
+    prometheus.says(2)
+    await model.has_pods(2)
+    await model.agrees()
+    await model.has_told_no_more()
+
+    prometheus.says(None)
+    await model.condition("ScalingReady", "False")
+    await model.fires(
+        c.SCALING_NOT_READY,
+        "ScaledObject chat-kserve-keda does not work: KEDAScalerFailed: ",
+        "its pods serve although Ready is False for it",
+    )
+    await model.agrees()
+    prometheus.says(1)
+    await model.over(c.SCALING_NOT_READY)
+    await model.has_pods(1)
+    await model.agrees()
+    await model.is_deleted()
+
+
+VARIANTS = LLMISVC.module.source() / "test/crds/wva_variantautoscalings.yaml"
 GATEWAYS = "gateways.gateway.networking.k8s.io"
 GATEWAY = {
     "apiVersion": "gateway.networking.k8s.io/v1",

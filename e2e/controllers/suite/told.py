@@ -184,15 +184,15 @@ class Model:
 
         await until(so, f"{self.subject} runs {image}")
 
-    async def has_pods(self, count: int) -> None:
-        """Wait until it has so many pods and is healthy."""
+    async def has_pods(self, count: int, *, firing: str = "") -> None:
+        """Wait until it has so many pods, and all is well but for what fires."""
 
         async def has() -> bool:
             found = await self.stage.api.items("pods", namespace=self.namespace)
             return len(found) == count
 
         await until(has, f"{self.subject} has {count} pods")
-        await self.is_ready()
+        await self.is_ready(firing=firing)
 
     async def is_updated(self, patch: Callable[[str], Object], reason: str) -> None:
         """It loads slowly, is updated, then to an image that does not exist, and is rolled back.
@@ -215,10 +215,10 @@ class Model:
         await self.runs(GOOD)
         await self.is_ready()
 
-    async def is_ready(self) -> None:
-        """Wait until nothing is wrong, and the controller agrees."""
-        await self.state("serving")
-        await self._alone()
+    async def is_ready(self, *, firing: str = "") -> None:
+        """Wait until all is well but for what fires, and the controller says the same."""
+        await self.state("degraded" if firing else "serving")
+        await self._alone(*([(firing, self.subject)] if firing else []))
         await self.agrees_where_derived()
 
     async def has_no_room(self, patch: Object, reason: str) -> None:

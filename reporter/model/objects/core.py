@@ -203,6 +203,7 @@ class GroupTemplate(base.Part, frozen=True):
 
 class LeaderWorkerSetSpec(base.Part, frozen=True):
     replicas: int | None = None
+    startup_policy: str = ""
     leader_worker_template: GroupTemplate = GroupTemplate()
 
 

@@ -314,8 +314,16 @@ class ScaleTarget(Part, frozen=True):
     name: str = ""
 
 
+class Fallback(Part, frozen=True):
+    """`spec.fallback` of a ScaledObject: its replicas while a trigger fails."""
+
+    replicas: int = 0
+    behavior: str = ""
+
+
 class ScaledObjectSpec(Part, frozen=True):
     scale_target_ref: ScaleTarget = ScaleTarget()
+    fallback: Fallback | None = None
 
 
 class ScaledObject(KubeObject, frozen=True):

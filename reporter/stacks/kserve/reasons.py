@@ -263,8 +263,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             SCALING_NOT_READY,
             "The InferenceService is not scaled; its pods serve.",
             trigger="Ready of a ScaledObject, or AbleToScale or ScalingActive of a "
-            "HorizontalPodAutoscaler, that names a Deployment of it is False; or there is no "
-            "ScaledObject for autoscalerClass keda (Standard mode).",
+            "HorizontalPodAutoscaler, that names a Deployment of it is False, or the ScaledObject "
+            "falls back; or there is no ScaledObject for autoscalerClass keda (Standard mode).",
             silent="A ScaledObject that is paused.",
             action="kubectl -n <namespace> describe scaledobject,hpa",
             reads=(*_ITSELF, r.DEPLOYMENTS, r.SCALEDOBJECTS),

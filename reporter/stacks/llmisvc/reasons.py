@@ -277,7 +277,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             "The LLMInferenceService is not scaled; its pods serve.",
             trigger="Ready of its ScaledObject, or AbleToScale or ScalingActive of its "
             "HorizontalPodAutoscaler, is False, or ScalingReady is False for another reason "
-            "than that it begins. KServe sets Ready to False for it.",
+            "than that it begins, for which KServe sets Ready to False, or the ScaledObject falls "
+            "back.",
             action="kubectl -n <namespace> describe scaledobject, or describe hpa: the metric that "
             "it cannot read.",
             reads=(LLMS, r.SCALEDOBJECTS),

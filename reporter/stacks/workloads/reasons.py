@@ -138,7 +138,7 @@ REASONS: Final[tuple[Reason, ...]] = (
             SCALING_NOT_READY,
             "The model is not scaled; its pods serve.",
             trigger="Ready of the ScaledObject, or AbleToScale or ScalingActive of the "
-            "HorizontalPodAutoscaler, that names it is False.",
+            "HorizontalPodAutoscaler, that names it is False, or the ScaledObject falls back.",
             action="kubectl -n <namespace> describe scaledobject,hpa",
             reads=(r.SCALEDOBJECTS,),
         )
