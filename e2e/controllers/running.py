@@ -67,6 +67,7 @@ class Running:
         self.health = health or free
         self._authority = trustme.CA()
         self._server: Server | None = None
+        self._hooks: list[Object] = []
 
     @contextlib.asynccontextmanager
     async def started(self) -> AsyncIterator[None]:
@@ -90,14 +91,19 @@ class Running:
         self._server = Server(self.program.name, command, self.folder / "log")
         try:
             await self.start()
+            self._hooks += hooks
             await self._apply(hooks)
             yield
         finally:
-            # Nothing answers them any more, and all writes would fail.
-            for each in hooks:
-                resource = await self.api.resource_of(each)
-                await self.api.delete(resource.name, name_of(each))
+            await self.unasked()
             self.stop()
+
+    async def unasked(self) -> None:
+        """Let the API server ask it no more: unanswered, nothing can be written or deleted."""
+        for each in self._hooks:
+            resource = await self.api.resource_of(each)
+            await self.api.delete(resource.name, name_of(each))
+        self._hooks.clear()
 
     async def start(self) -> None:
         """Start its process, and wait until it is ready."""

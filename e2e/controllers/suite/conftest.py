@@ -82,20 +82,23 @@ async def _controller(stage, place, monkeypatch, tmp_path_factory):
     # KEDA asks its triggers every 30 s.
     monkeypatch.setattr(replicas, "PATIENCE_SECONDS", 120.0)
     folder = tmp_path_factory.mktemp("controllers")
-    own = set()
+    own, started = set(), []
     async with contextlib.AsyncExitStack() as running:
 
         async def start(name, **more):
             (program,) = [each for each in PROGRAMS if each.name == name]
             own.add(program.namespace)
-            started = Running(program, stage.api, folder, **place, **more)
-            await running.enter_async_context(started.started())
-            return started
+            one = Running(program, stage.api, folder, **place, **more)
+            await running.enter_async_context(one.started())
+            started.append(one)
+            return one
 
         yield start
         # Objects with finalizers go only while their controller runs.
         await asyncio.gather(*map(stage.stack.delete_namespace, stage.namespaces))
         stage.namespaces.clear()
+        for each in started:
+            await each.unasked()
         await asyncio.gather(*map(stage.stack.delete_namespace, own))
 
 
