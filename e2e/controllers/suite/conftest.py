@@ -78,7 +78,7 @@ def _place():
 
 @pytest.fixture(name="controller")
 async def _controller(stage, place, monkeypatch, tmp_path_factory):
-    """What starts a controller by name, and returns it: `await controller("lws-controller-manager")`."""
+    """A function that starts a controller by name: `await controller("lws-controller-manager")`."""
     # KEDA asks its triggers every 30 s.
     monkeypatch.setattr(replicas, "PATIENCE_SECONDS", 120.0)
     folder = tmp_path_factory.mktemp("controllers")
