@@ -1,8 +1,8 @@
-"""The objects of Kthena that are read. Their types are in github.com/volcano-sh/kthena,
+"""The Kthena objects that are read, after github.com/volcano-sh/kthena,
 pkg/apis/workload/v1alpha1, v1.0.0.
 
-Nothing here refuses what Kthena's webhook would: a ModelServing that breaks a rule is decoded and
-reported. Only types that the API server's own schema guarantees are relied upon.
+A ModelServing that Kthena's webhook would refuse is decoded and reported. The types rely only on
+what the API server's own schema guarantees.
 """
 
 import re
@@ -22,7 +22,7 @@ ROLE_HASH_LABEL: Final = "modelserving.volcano.sh/role-template-hash"
 """Labels of the objects that make up a ModelServing."""
 
 VOLCANO: Final = "volcano"
-"""The scheduler that PodGroups are made for, and the default of `schedulerName`."""
+"""The scheduler for which Kthena creates PodGroups, and the default of `schedulerName`."""
 
 ROLE_ROLLING_UPDATE: Final = "RoleRollingUpdate"
 SERVING_GROUP_ROLLING_UPDATE: Final = "ServingGroupRollingUpdate"
@@ -30,19 +30,19 @@ SERVING_GROUP_ROLLING_UPDATE: Final = "ServingGroupRollingUpdate"
 
 SERVING_GROUP_RECREATE: Final = "ServingGroupRecreate"
 ROLE_RECREATE: Final = "RoleRecreate"
-"""Values of `recoveryPolicy`; the second is the default, and there is `None`."""
+"""Values of `recoveryPolicy`; the second is the default, and `None` is the third."""
 
 MOST: Final = 2**31 - 1
-"""The largest number of replicas: the API has 32 bits for them. A dump may hold any number."""
+"""The largest number of replicas, 32 bits in the API; a dump may contain larger numbers."""
 
 _PERCENT: Final = re.compile(r"(\d{1,9})%", re.ASCII)
 
 Template: TypeAlias = dict[str, object]
-"""A pod template as it stands in the object; it is compared, not read."""
+"""A pod template as raw JSON; only its images are read, the rest is compared."""
 
 
 class Role(Part, frozen=True):
-    """An entry of `spec.template.roles`, and of the roles that a ControllerRevision keeps."""
+    """An entry of `spec.template.roles`, or of the roles in a ControllerRevision."""
 
     name: str = ""
     replicas: int | None = None
@@ -54,7 +54,7 @@ class Role(Part, frozen=True):
 
     @property
     def wanted(self) -> int:
-        """Instances asked for; the API's default is 1."""
+        """The wanted number of instances; the API's default is 1."""
         return 1 if self.replicas is None else _count(self.replicas)
 
     @property
@@ -76,19 +76,19 @@ class TopologyPolicy(Part, frozen=True):
 
     @property
     def is_hard(self) -> bool:
-        """Whether nothing is placed that does not fit; the default of the API."""
+        """True if pods that do not fit the policy are not scheduled; the API's default."""
         return self.mode in {"", "hard"}
 
 
 class NetworkTopology(TopologyPolicy, frozen=True):
-    """`spec.template.networkTopology`: one policy in v0.1.0, later one of groups, one of roles."""
+    """`spec.template.networkTopology`: one policy in v0.1.0, later one per group and per role."""
 
     group_policy: TopologyPolicy | None = None
     role_policy: TopologyPolicy | None = None
 
 
 class SpreadConstraint(Part, frozen=True):
-    """An entry of `spec.topologySpreadConstraints`, which v0.1.0 has alone."""
+    """An entry of `spec.topologySpreadConstraints`, which only v0.1.0 has."""
 
     topology_key: str = ""
     when_unsatisfiable: str = ""
@@ -148,12 +148,12 @@ class ModelServingStatus(Conditioned, frozen=True):
 
 
 class ManagedMetadata(Metadata, frozen=True):
-    """`metadata` with all who wrote anything: who writes the status counts too."""
+    """`metadata` with all managed fields, including those of the status."""
 
     def __post_init__(self) -> None: ...
 
     def reads_as(self, other: Self) -> bool:
-        """Tell whether nothing is another but the version."""
+        """Return True if only the versions differ."""
         return self == structs.replace(other, resource_version=self.resource_version)
 
 
@@ -165,14 +165,14 @@ class ModelServing(KubeObject, frozen=True):
     status: ModelServingStatus = ModelServingStatus()
 
     def status_manager_beside(self, own: str) -> str:
-        """Return which field manager other than `own` wrote the status last, empty if none did."""
+        """Return the other field manager that wrote the status last, or an empty string."""
         entries = self.metadata.managed_fields or ()
         others = [each for each in entries if each.subresource == "status" and each.manager != own]
         return max(others, key=lambda each: each.time).manager if others else ""
 
     @property
     def wanted(self) -> int:
-        """ServingGroups asked for; the API's default is 1."""
+        """The wanted number of ServingGroups; the API's default is 1."""
         return 1 if self.spec.replicas is None else _count(self.spec.replicas)
 
     @property
@@ -181,19 +181,19 @@ class ModelServing(KubeObject, frozen=True):
 
     @property
     def rolls_roles(self) -> bool:
-        """Whether an update replaces instances one by one, not whole groups."""
+        """True if an update replaces instances one by one, not whole groups."""
         strategy = self.spec.rollout_strategy
         return strategy is not None and strategy.type == ROLE_ROLLING_UPDATE
 
     @property
     def partition(self) -> int | str | None:
-        """The partition of the groups; None where it is not set or does not apply."""
+        """The partition of the groups; None if it is not set or does not apply."""
         update = self._rolling_update
         return update.partition if update is not None else None
 
     @property
     def surge(self) -> int:
-        """How many groups there may be beyond those that are wanted, during a rollout."""
+        """How many groups may exist beyond the wanted number during a rollout."""
         update = self._rolling_update
         return max(0, count_of(update.max_surge, self.wanted)) if update is not None else 0
 
@@ -219,9 +219,9 @@ class ControllerRevision(KubeObject, frozen=True):
 
 
 def count_of(value: int | str | None, replicas: int) -> int:
-    """Return how many a partition protects, or maxSurge adds.
+    """Return how many groups or instances a partition protects, or maxSurge adds.
 
-    A percentage is of `replicas` and is rounded up. What is neither is none, as in Kthena.
+    A percentage of `replicas` is rounded up. Any other text counts as 0, as in Kthena.
     """
     if isinstance(value, int):
         return value

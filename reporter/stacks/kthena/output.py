@@ -1,9 +1,9 @@
-"""The status of ModelServings, written to the API server: one at a time, never without the lease.
+"""Writes the status of ModelServings to the API server: one at a time, never without the lease.
 
-Two ways, by what is ours. All of it: PUT, for which name, uid, resourceVersion and status are
-enough, since spec and labels are taken from what is stored. Some fields: server-side apply with
-force, under our own field manager. Both change nothing unless the object is still of the version
-that they carry.
+The method depends on what we own. The whole status: PUT, which needs only name, uid,
+resourceVersion and status, since spec and labels are taken from the stored object. Some fields:
+server-side apply with force, under our own field manager. Both change nothing unless the object
+still has the resourceVersion that they carry.
 """
 
 import re
@@ -52,7 +52,7 @@ _REQUESTS: Final[Mapping[Method, tuple[str, str, str, Mapping[str, str]]]] = {
 
 
 class FieldsUndeclaredError(KubeError):
-    """The CustomResourceDefinition lacks fields of the status, so that nothing was applied."""
+    """The CustomResourceDefinition lacks fields of the status, so nothing was applied."""
 
     def __init__(self, fields: frozenset[str], message: str) -> None:
         super().__init__(message)
@@ -64,22 +64,22 @@ class _Raw(msgspec.Struct, frozen=True):
 
 
 class StoredStatus(msgspec.Struct, frozen=True):
-    """An answer: the object as stored, and the names of all fields of its status."""
+    """The object as stored, and the names of all fields of its status."""
 
     object: ModelServing
     fields: frozenset[str]
 
 
 async def write_status(client: KubeClient, write: StatusWrite) -> StoredStatus:
-    """Write the status of a ModelServing and return what is stored.
+    """Write the status of a ModelServing and return the stored status.
 
-    PUT drops unknown fields silently, and so does an apply before Kubernetes checked them.
+    PUT drops unknown fields silently, and so did server-side apply in older Kubernetes versions.
 
     Raises:
-        FieldsUndeclaredError: the CustomResourceDefinition lacks a field of what is applied.
+        FieldsUndeclaredError: the CustomResourceDefinition lacks a field that is applied.
         NotFound: the object is gone.
-        Conflict: it has changed, or is another one of that name.
-        Invalid: its status, or what others own of an entry that we do not apply any more.
+        Conflict: the object has changed, or another one has its name now.
+        Invalid: the status, or the rest of an entry that we no longer apply but others still own.
         KubeError: anything else, see `errors`.
 
     """
@@ -122,15 +122,16 @@ def _body(write: StatusWrite) -> Mapping[str, object]:
 
 
 def release_of(write: StatusWrite) -> StatusWrite:
-    """Return what leaves the roles of a write alone there, whoever owns others."""
+    """Return a write that replaces the roles, and so removes others whoever manages them."""
     only = {name: write.status.get(name) or None for name in sorted(ROLES_FIELDS)}
     return replace(write, method=Method.RELEASE, status=only)
 
 
 def _leaves_more(write: StatusWrite, stored: ModelServingStatus) -> bool:
-    """Tell whether an apply left more than it names: what others own of the roles, too, stays.
+    """Return True if an apply left roles that it does not name.
 
-    So does what a PUT of ours wrote before the setting was changed from full to roles.
+    Roles that others own stay, and so do those that we wrote by PUT before the setting was changed
+    from full to roles.
     """
     if write.method is not Method.APPLY or ROLE_STATUSES in write.left_out:
         return False
@@ -144,10 +145,10 @@ def _leaves_more(write: StatusWrite, stored: ModelServingStatus) -> bool:
 
 
 class StatusWriter(Outbox[StatusWrite]):
-    """Works through the latest plan.
+    """Sends the writes of the latest plan.
 
-    An object that is not of the planned version any more is left to the plan that is made once the
-    watch has brought the new one; a write that fails goes behind the others.
+    If an object no longer has the planned version, its write is dropped: the watch will bring the
+    new version, and with it a new plan. A failed write goes behind the others.
     """
 
     def __init__(
@@ -159,15 +160,15 @@ class StatusWriter(Outbox[StatusWrite]):
         changed: Callable[[], None],
         outdated: Callable[[Resource[ModelServing]], None],
     ) -> None:
-        """Make one.
+        """Create a writer.
 
         Args:
-            write: makes a request.
-            may_write: asked before each request.
-            observe: told of each request and its outcome: written, unchanged, pruned (stored
-                without some fields, or not at all for their lack), conflict, gone, refused, failed.
-            changed: called when a new plan is needed although the watch brings nothing.
-            outdated: called with the resource that the watch does not bring as it is.
+            write: sends a request.
+            may_write: called before each request.
+            observe: called with the method and the outcome of each request: written, unchanged,
+                pruned (the CRD lacks fields), conflict, gone, refused, failed.
+            changed: called when a new plan is needed although the watch reports nothing.
+            outdated: called with a resource whose watch does not show the stored state.
         """
         super().__init__("statuses", may_write)
         self._write = write
@@ -182,11 +183,11 @@ class StatusWriter(Outbox[StatusWrite]):
         self._shared: set[str] = set()
 
     def answers(self) -> dict[str, Answer]:
-        """Return the last answer for each object by uid."""
+        """Return the last answer for each object, by uid."""
         return {uid: answer for uid, (answer, _) in self._answers.items()}
 
     def offer(self, plan: object) -> None:
-        """Replace the writes that wait by those of a new plan, and forget objects that are gone."""
+        """Replace the waiting writes by those of a new plan, and forget objects that are gone."""
         if not isinstance(plan, StatusPlan):
             return
         self._answers = {uid: each for uid, each in self._answers.items() if uid in plan.objects}
@@ -201,7 +202,7 @@ class StatusWriter(Outbox[StatusWrite]):
         )
 
     def forget(self) -> None:
-        """Forget what was written too: somebody else may lead by now."""
+        """Drop the waiting writes and forget all answers: another replica may lead by now."""
         self.drop()
         self._answers = {}
         self._shared = set()
@@ -238,10 +239,10 @@ class StatusWriter(Outbox[StatusWrite]):
         uid, is_forbidden = write.object.uid, isinstance(error, Forbidden)
         was_released = self._released.covers((uid, write.asked))
         if write.method is Method.APPLY and not is_forbidden and not was_released:
-            # Others own parts of entries that we do not apply any more, and what is left of such
-            # an entry is none.
+            # Others own parts of entries that we no longer apply, and the rest of such an entry is
+            # invalid.
             self._queue.insert(0, Entry(uid, release_of(write)))
-        # What is invalid may be valid in other words; who is not allowed says in vain what.
+        # An invalid status may change to a valid one; without the right to write, none is accepted.
         elif self._refused.note(uid, ANYTHING if is_forbidden else write.asked, error):
             self._log.error("status_refused", object=str(write.object), error=str(error))
 
@@ -256,12 +257,12 @@ class StatusWriter(Outbox[StatusWrite]):
             write = replace(write, asked="")
         answer = self._note(write, stored, pruned)
         is_changed = answer.before != answer.version
-        if (pruned or is_shared) and not is_changed:  # so that the watch brings nothing
+        if (pruned or is_shared) and not is_changed:  # then the watch reports nothing
             self._changed()
         if pruned:
             return "pruned"
         if not is_changed and answer.stored == answer.asked:
-            self._outdated(write.resource)  # All of it was there, and the watch showed less.
+            self._outdated(write.resource)  # All of it was stored; the watch showed less.
         return "written" if is_changed else "unchanged"
 
     def _note(
@@ -295,7 +296,7 @@ class StatusWriter(Outbox[StatusWrite]):
 
 
 def status_counter(registry: CollectorRegistry, waiting: Callable[[], int]) -> Counter:
-    """Return the counter of writes, and export how many wait with it."""
+    """Return the counter of writes, and export the number of waiting writes."""
     Gauge(
         "status_reporter_modelserving_statuses_waiting",
         "Statuses of ModelServings that wait to be written.",

@@ -1,37 +1,37 @@
-"""Who owns the status of a ModelServing: whether to write it, what, and when to stand back. Pure.
+"""Decides whether to write the status of a ModelServing, what, and when to stand back. Pure.
 
 The problem: Kthena's controller replaces the whole status by PUT, from a Go type that does not know
 `roleStatuses` (github.com/volcano-sh/kthena, pkg/apis/workload/v1alpha1/model_serving_types.go,
-v1.0.0). Each of its writes erases ours, and if we wrote again each time, two writers could go on
-for ever. Kubernetes does not tell a fight: a PUT that leaves a field out removes it without a
-conflict, and with it our entry in `managedFields`, and an API server whose CRD lacks a field drops
+v1.0.0). Each of its writes erases our fields, and if we restored them each time, the two writers
+could go on for ever. Kubernetes does not report such a fight: a PUT that omits a field removes it
+and our entry in `managedFields` without a conflict, and an API server whose CRD lacks a field drops
 it without an error.
 
-The choice: remember what this process wrote of each object, as digests of our share, and compare
-each look with that. What is there and is neither our last write nor what we saw before is somebody
-else's change. Two of them within a resync are a fight: we stand back for a resync, and twice as
-long after each further change, up to ten minutes. A field that was dropped is left out of writes
-and tried again with the same back-off.
+The choice: remember what this process wrote to each object, as digests of our share, and compare
+each snapshot with them. A share that is neither our last write nor what we saw before is a foreign
+change. Two foreign changes within a resync are a fight: we stand back for a resync, and twice as
+long after each further change, up to ten minutes. A field that the API server drops is left out of
+writes and retried with the same back-off.
 
-Beside a controller that writes the rest, the loss of our fields is no fight: whoever does not know
-them removes them with each write, and the next one waits for another reason to write. They are
-written again at once. Every write is paced, so that a crash loop does not fill the API server's
+If a controller owns the rest of the status, the loss of our fields is not a fight: a controller
+that does not know them removes them with each write, but it needs another reason to write again. We
+restore them at once. Every write is paced, so that a crash loop does not fill the API server's
 history.
 
 What fails, and why the memory has the fields that it has:
 
-* To judge a snapshot that is older than our own write. It looks like a foreign change, so a pass
-  waits until the watch brings the write back (`Act.WAIT`).
-* To expect the answer to a write before the watch. The watch may be quicker, so digests of planned
-  writes are kept until they are answered.
-* To order resource versions. They are opaque, so they are compared for equality only.
-* To believe a watch that was opened before a field was added to the CRD: it may go on without that
-  field. At the version that our own write left, what the API server answered is what is there.
-* To write until the stored status equals the wanted one. The API server may complete what it
-  stores; the same wish is not written again.
+* Judging a snapshot that is older than our own write. It looks like a foreign change, so a pass
+  waits until the watch returns the write (`Act.WAIT`).
+* Expecting the answer to a write before its watch event. The watch may be faster, so digests of
+  planned writes are kept until they are answered.
+* Ordering resource versions. They are opaque, so they are compared for equality only.
+* Trusting a watch that was opened before a field was added to the CRD: it may keep omitting that
+  field. At the version that our own write created, the API server's answer counts.
+* Writing until the stored status equals the wanted one. The API server may complete what it stores;
+  the same wanted status is not written again.
 
-After a restart or a change of the leader nothing is remembered. Then a status that is not as wanted
-is written once, and one that is as wanted is not touched.
+Nothing is remembered after a restart or a change of the leader. Then a status that differs from the
+wanted one is written once, and any other is not touched.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -57,19 +57,19 @@ from reporter.stacks.output import Decision, OutputScope
 from reporter.workload.components import namespace_ref
 
 LONGEST: Final = timedelta(minutes=10)
-"""The longest time to stand back, and between tries of a field that was dropped."""
+"""The longest time to stand back, and between retries of a dropped field."""
 
 TWICE: Final = 2
-"""How many foreign changes within a resync are a fight, which ends our writing for a while."""
+"""How many foreign changes within a resync are a fight, so that we stand back."""
 
 BEHIND: Final = timedelta(minutes=2)
 """How long the watch may take to bring our own write back."""
 
 AT_ONCE: Final = 40
-"""Writes of one object that are made without a pause within a minute."""
+"""How many writes of one object may be sent without a pause within a minute."""
 
 PAUSE: Final = timedelta(seconds=6)
-"""The shortest time between further ones, so that 10 go on to be made in a minute."""
+"""The shortest time between further writes, which allows 10 a minute."""
 
 NEVER: Final = timedelta(days=-36_500)
 """A time on the boot clock before all others."""
@@ -81,7 +81,7 @@ _MANAGER_BYTES: Final = 128
 
 
 class TroubleKind(StrEnum):
-    """Why: somebody else changes it again and again, or the API server drops fields."""
+    """Why we do not own a status: others keep changing it, or the API server drops fields."""
 
     CONTESTED = "contested"
     PRUNED = "pruned"
@@ -89,30 +89,30 @@ class TroubleKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A status that we do not own although we should."""
+    """A status that we should own but do not."""
 
     kind: TroubleKind
     since: datetime
-    fields: tuple[str, ...]  # by their paths: `status.roleStatuses`
-    manager: str = ""  # somebody else who writes this status
+    fields: tuple[str, ...]  # paths such as `status.roleStatuses`
+    manager: str = ""  # another field manager that writes this status
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the API server made of our last write of an object."""
+    """The API server's answer to our last write of an object."""
 
     number: int  # larger for later answers
-    before: str  # the version that was written over
-    version: str  # the version since; the same where nothing had to be changed
-    stored: str | None  # digest of what is ours in the answer; None if nothing was stored
+    before: str  # the version that was overwritten
+    version: str  # the version after the write; the same if nothing changed
+    stored: str | None  # digest of our share in the answer; None if nothing was stored
     asked: str  # digest of what was written
-    left_out: tuple[str, ...] = ()  # not written, because they had been dropped before
-    pruned: tuple[str, ...] = ()  # written, and not in the answer
+    left_out: tuple[str, ...] = ()  # fields not written because they were dropped before
+    pruned: tuple[str, ...] = ()  # fields that were written but are not in the answer
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteInterval:
-    """A wait that doubles: from one resync up to `LONGEST`."""
+    """A back-off that doubles, from one resync up to `LONGEST`."""
 
     level: int = 0
     wait: timedelta = timedelta()
@@ -120,43 +120,43 @@ class RewriteInterval:
     since: datetime | None = None
 
     def raised(self, now: Instant, resync: timedelta) -> "RewriteInterval":
-        """Return the next longer wait, from now on."""
+        """Return the next longer back-off, starting now."""
         wait = min(LONGEST, self.wait * 2 or resync)
         return RewriteInterval(self.level + 1, wait, now.boot + wait, self.since or now.wall)
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Digests of our share, and what they were made of, for a next pass that has the same."""
+    """Digests of our share with their inputs; a pass with the same inputs reuses them."""
 
     sources: tuple[object, ...]
-    found: str  # what is stored
-    kept: str  # the same without the fields that are left out
-    wanted: str  # what is wanted without them
+    found: str  # the stored share
+    kept: str  # the stored share without the fields that are left out
+    wanted: str  # the wanted share without them
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What is remembered of one object; times are on the boot clock."""
+    """The memory of one object; times are on the boot clock."""
 
-    answer: Answer | None = None  # the last one that was taken in
-    ours: str = ""  # digest of what is ours as our last write left it
+    answer: Answer | None = None  # the last answer that was processed
+    ours: str = ""  # digest of our share as our last write left it
     asked: str = ""  # digest of what that write asked for
-    planned: tuple[str, ...] = ()  # digests of what was to be written and is not answered
-    seen: str = ""  # digest of what was ours when it was last looked at
-    counted: str = ""  # version of the last change of somebody else that was counted
-    changes: tuple[timedelta, ...] = ()  # when others changed what is ours, in the last resync
-    wrote: timedelta = NEVER  # when the answer to our last write was taken in
-    stirred: timedelta = NEVER  # when others last changed what is ours, or we wrote again first
+    planned: tuple[str, ...] = ()  # digests of planned writes that are not answered yet
+    seen: str = ""  # digest of our share when it was last looked at
+    counted: str = ""  # version of the last foreign change that was counted
+    changes: tuple[timedelta, ...] = ()  # foreign changes of our share in the last resync
+    wrote: timedelta = NEVER  # when the answer to our last write was processed
+    stirred: timedelta = NEVER  # last foreign change, or our first write after standing back
     contest: RewriteInterval = RewriteInterval()  # how long to stand back
     pruned: tuple[str, ...] = ()  # fields that the API server drops
-    pruning: RewriteInterval = RewriteInterval()  # when to try them again
-    manager: str = ""  # who else writes this status
-    writes: tuple[timedelta, ...] = ()  # when it was written, within the last minute
+    pruning: RewriteInterval = RewriteInterval()  # when to retry them
+    manager: str = ""  # another field manager that writes this status
+    writes: tuple[timedelta, ...] = ()  # our writes within the last minute
     compared: Compared | None = field(default=None, repr=False, compare=False)
 
     def troubles(self, *, whole: bool) -> tuple[Trouble, ...]:
-        """Return what keeps us from owning this status."""
+        """Return the troubles that keep us from owning this status."""
         found = []
         if self.contest.since is not None:
             what = ("status",) if whole else ("status.roleStatuses",)
@@ -167,7 +167,7 @@ class Ownership:
         return tuple(found)
 
     def pause(self, now: Instant) -> timedelta | None:
-        """Return how long the next write has to wait; None if it is free."""
+        """Return how long the next write must wait, or None if it need not wait."""
         recent = [each for each in self.writes if now.boot - each < _MINUTE]
         if len(recent) < AT_ONCE or now.boot - recent[-1] >= PAUSE:
             return None
@@ -179,30 +179,30 @@ class Act(StrEnum):
     WRITE = "write"
     STAND_BACK = "stand back"
     PACED = "paced"
-    """It was written several times within a minute; the next write is due a little later."""
+    """The status was written too often within a minute; the next write must wait."""
 
     WAIT = "wait"
-    """Our own write has not come back yet."""
+    """The watch has not returned our own write yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     act: Act
-    wait: timedelta | None = None  # until it may be another one although nothing changes
-    left_out: tuple[str, ...] = ()  # fields not to write, because the API server drops them
+    wait: timedelta | None = None  # time until the verdict may change by itself
+    left_out: tuple[str, ...] = ()  # fields not to write because the API server drops them
 
 
 class Method(StrEnum):
     REPLACE = "replace"
-    """All of it is ours: PUT."""
+    """We own the whole status: PUT."""
 
     APPLY = "apply"
-    """The roles are ours: server-side apply under our field manager."""
+    """We own the roles: server-side apply under our field manager."""
 
     RELEASE = "release"
-    """The roles are replaced by a merge patch, which removes the others for all of their managers.
+    """A merge patch replaces the roles, which removes other roles whoever manages them.
 
-    What it does not change stays with who owns it, and the roles are never away.
+    Parts that it does not change keep their managers, and the roles are never missing.
     """
 
 
@@ -211,15 +211,15 @@ class StatusWrite:
     resource: Resource[ModelServing]
     object: ObjectRef  # with its uid
     method: Method
-    version: str  # that may be written over
+    version: str  # the version that may be overwritten
     status: Document
-    asked: str  # digest of what is wanted
-    left_out: tuple[str, ...] = ()  # fields that are not written, because they are dropped
+    asked: str  # digest of the wanted share
+    left_out: tuple[str, ...] = ()  # fields not written because the API server drops them
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A ModelServing as the snapshot has it, and the status that it should have."""
+    """A ModelServing of the snapshot, and its wanted status."""
 
     resource: Resource[ModelServing]
     modelserving: ModelServing
@@ -231,7 +231,7 @@ class Claim:
 
     def write(self, left_out: tuple[str, ...], now: datetime, *, whole: bool) -> StatusWrite:
         part = our_share(self.derived.dated(now).status, whole=whole, without=left_out)
-        # An empty list of roles is said in an apply, for an empty status is refused.
+        # An apply spells out an empty list of roles, because an empty status is refused.
         said = part if whole or ROLE_STATUSES in left_out else {ROLE_STATUSES: [], **part}
         return StatusWrite(
             resource=self.resource,
@@ -256,12 +256,12 @@ def judge(
     """Judge one object.
 
     Args:
-        memory: what the last pass remembered; None if it did not know the object.
-        claim: the object as the snapshot has it, and what its status should be.
+        memory: the object's memory from the last pass; None for a new object.
+        claim: the object of the snapshot, and its wanted status.
         answer: the last answer to a write of it.
         now: the time of the pass.
-        whole: whether all of the status is ours, or the roles only.
-        resync: within this time two changes of somebody else are a fight.
+        whole: whether we own the whole status, or the roles only.
+        resync: two foreign changes within this time are a fight.
 
     """
     known = _heard(memory or Ownership(), answer, now, resync=resync)
@@ -274,10 +274,10 @@ def judge(
     compared = _compared(known.compared, claim, left_out, whole=whole)
     found, kept, wanted = compared.found, compared.kept, compared.wanted
     if answer and answer.version == claim.version and not answer.pruned and not left_out:
-        # Nothing was written since our last write, so what it left is there.
+        # Nobody has written since, so the share is stored as our last write left it.
         found, kept = answer.stored or found, answer.stored or kept
-    # Of this very wish the API server may have made what is there now, as it drops or completes
-    # what it stores; only fields that it dropped altogether are tried again now and then.
+    # The API server may drop or complete what it stores, so this may be what it made of the same
+    # wanted share. Only fields that it dropped entirely are retried from time to time.
     is_settled = bool(known.ours) and (found, wanted) == (known.ours, known.asked)
     agrees = kept == wanted or (is_settled and (not known.pruned or bool(left_out)))
     if compared is not known.compared:
@@ -299,7 +299,7 @@ def judge(
 def _compared(
     before: Compared | None, claim: Claim, left_out: tuple[str, ...], *, whole: bool
 ) -> Compared:
-    """Return the digests, those of the last pass where it compared the very same."""
+    """Return the digests, or those of the last pass if it compared the same objects."""
     sources = (claim.modelserving.status, claim.derived.status, left_out)
     if before is not None and all(map(is_, before.sources, sources)):
         return before
@@ -335,9 +335,9 @@ def _heard(
         writes=(*(each for each in known.writes if now.boot - each < _MINUTE), now.boot),
     )
     if answer.before == answer.version == known.counted and answer.stored == answer.asked:
-        # What we asked for was there: the watch showed less, and nobody had changed anything.
+        # The wanted share was stored already: the watch showed less, and nobody had changed it.
         known = replace(known, changes=known.changes[:-1])
-    # A first try after standing back proves nothing yet; our later writes say nothing of others.
+    # The first write after standing back restarts the quiet time; our later writes do not.
     is_retry = known.contest.level and known.stirred < known.contest.until
     return replace(known, stirred=now.boot) if is_retry else known
 
@@ -349,9 +349,9 @@ def _after(planned: tuple[str, ...], asked: str) -> tuple[str, ...]:
 def _looked_at(
     known: Ownership, claim: Claim, found: str, *, now: Instant, resync: timedelta, tolerated: bool
 ) -> Ownership:
-    """Note what is there, and count it where somebody else changed what was ours."""
+    """Record the stored share, and count the change if it is foreign."""
     if found in known.planned:
-        # Our write has come back sooner than its answer.
+        # The watch has returned our write before its answer came.
         known = replace(known, ours=found, asked=found, planned=_after(known.planned, found))
     is_foreign = known.ours and found not in {known.seen, known.ours}
     if found != known.seen:
@@ -361,7 +361,7 @@ def _looked_at(
     manager = claim.modelserving.status_manager_beside(COMPONENT) or known.manager
     known = replace(known, counted=claim.version, stirred=now.boot, manager=manager)
     if now.boot < known.contest.until:
-        return known  # While we stand back there is nothing to contest.
+        return known  # While we stand back, foreign changes are no fight.
     recent = (*(each for each in known.changes if now.boot - each <= resync), now.boot)
     # After a fight a single foreign change is enough.
     if len(recent) < TWICE and not known.contest.level:
@@ -370,7 +370,7 @@ def _looked_at(
 
 
 def _quiet(known: Ownership, now: Instant, resync: timedelta) -> Ownership:
-    """End a contest once what we want has stood for a while."""
+    """End a contest once the wanted share has stayed for a while."""
     contest = known.contest
     quiet = now.boot - known.stirred
     if not contest.level or quiet < resync:
@@ -382,7 +382,7 @@ def _quiet(known: Ownership, now: Instant, resync: timedelta) -> Ownership:
 
 @dataclass(frozen=True, slots=True)
 class StatusPlan:
-    """What to write, and the uids of the objects that exist."""
+    """The writes to send, and the uids of the objects that exist."""
 
     writes: tuple[StatusWrite, ...] = ()
     objects: frozenset[str] = frozenset()
@@ -391,13 +391,13 @@ class StatusPlan:
 def own(
     scope: OutputScope, before: Mapping[str, Ownership], answers: Mapping[str, Answer]
 ) -> Decision:
-    """Decide which statuses to write; an object that is being deleted is not claimed.
+    """Decide which statuses to write; objects that are being deleted are skipped.
 
-    A replica that does not lead remembers no writes: those of the leader are not its own.
+    A replica that does not lead remembers nothing: the leader's writes are not its own.
 
     Args:
-        scope: what it is decided from.
-        before: what the last pass remembered of each object, by uid.
+        scope: the snapshot, the derived statuses and the settings.
+        before: the memory of each object from the last pass, by uid.
         answers: the last answer to a write of each object, by uid.
 
     """
@@ -450,7 +450,7 @@ def _claims(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[Claim]:
 
 
 def ownership_finding(ref: ObjectRef, trouble: Trouble, snapshot: Snapshot) -> Finding:
-    """Return what is told of a trouble with the status of one ModelServing."""
+    """Return the finding for a trouble with the status of one ModelServing."""
     fields = " and ".join(trouble.fields)
     if trouble.kind is TroubleKind.PRUNED:
         cause = f"the CustomResourceDefinition lacks {fields}"

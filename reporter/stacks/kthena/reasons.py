@@ -1,8 +1,7 @@
-"""What is read for Kthena alone, the reasons of ModelServings, and what hides which of them and
-why.
+"""The resources read for Kthena only, the reasons of ModelServings, and which causes hide them.
 
-The order is from cause to symptom: a wrong spec, pods that no node has room for, pods that do not
-start, pods that do not go, a rollout that waits for them, a group that is not ready for all of it.
+The order is from cause to symptom: an invalid spec, pods that no node has room for, pods that do
+not start, pods that do not terminate, a rollout that waits for them, a group that is not ready.
 """
 
 from functools import partial
@@ -193,9 +192,9 @@ REASONS: Final[tuple[Reason, ...]] = (
 """In the order of the priority chain."""
 
 NEEDS_CONTROLLER: Final = (ROLE_CREATING, ROLLOUT_STUCK, GROUP_NOT_READY)
-"""What only the Kthena controller can mend: it makes missing pods and replaces old ones.
+"""Reasons that need the Kthena controller, which creates missing pods and replaces old ones.
 
-Faults of pods that exist are none of it: their findings are independent of it.
+Findings about existing pods are independent of it.
 """
 
 CLUSTER_REASONS: Final = (

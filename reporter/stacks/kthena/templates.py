@@ -1,8 +1,7 @@
-"""Whether two pod templates, or two lists of roles, say the same.
+"""Compares pod templates and lists of roles by their meaning.
 
-The controller writes a ControllerRevision from typed values, so zero values are left out there,
-empty structs are spelled out and quantities are in canonical form, while the ModelServing holds
-what its author wrote.
+The controller writes a ControllerRevision from typed values: it omits zero values, spells out empty
+structs and writes quantities in canonical form. The ModelServing has what its author wrote.
 """
 
 import hashlib
@@ -18,7 +17,7 @@ from reporter.model.quantity import quantity
 from reporter.stacks.kthena.objects import ControllerRevision, ModelServing, Role, Template
 
 DIGEST: Final = "rest"
-"""Key under which a template that is not kept whole has a digest of all that it says."""
+"""The key of the whole template's digest in a template that is reduced."""
 
 _OF_QUANTITIES: Final = frozenset({"limits", "requests", "overhead"})
 _ONE_OF_THEM: Final = "limits.*"
@@ -26,7 +25,7 @@ _DIVISOR: Final = "divisor"
 _QUANTITIES: Final = frozenset({_ONE_OF_THEM, "sizeLimit", _DIVISOR})
 
 _FREE_KEYS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
-"""Maps whose keys say something without a value, too: `nodeSelector: {gpu: ""}`."""
+"""Maps whose keys mean something even without a value: `nodeSelector: {gpu: ""}`."""
 
 _POINTERS: Final = frozenset({
     "activeDeadlineSeconds", "allowPrivilegeEscalation", "automountServiceAccountToken",
@@ -35,19 +34,19 @@ _POINTERS: Final = frozenset({
     "runAsNonRoot", "runAsUser", "setHostnameAsFQDN", "shareProcessNamespace",
     "terminationGracePeriodSeconds", "tolerationSeconds",
 })  # fmt: skip
-"""Fields of a PodSpec whose zero is kept, and says something else than their absence."""
+"""Fields of a PodSpec whose zero is kept, and differs in meaning from an absent field."""
 
 
 def same_roles(ours: Sequence[Role], theirs: Sequence[Role]) -> bool:
-    """Tell whether two lists of roles give the same revision.
+    """Return True if two lists of roles give the same revision.
 
-    `replicas`, `maxUnavailable` and `partition` are no part of it; the order of the roles is.
+    `replicas`, `maxUnavailable` and `partition` are not part of it; the order of the roles is.
     """
     return len(ours) == len(theirs) and all(map(same_role, ours, theirs))
 
 
 def same_role(one: Role, other: Role) -> bool:
-    """Tell whether two roles are the same apart from replicas, maxUnavailable and partition."""
+    """Return True if two roles are equal except for replicas, maxUnavailable and partition."""
     return (one.name, one.pods) == (other.name, other.pods) and all(
         bool(digest := _digest(ours)) and digest == _digest(theirs)
         for ours, theirs in (
@@ -58,7 +57,7 @@ def same_role(one: Role, other: Role) -> bool:
 
 
 def _digest(template: Template | None) -> str:
-    """Return what is equal of templates that say the same; empty where one is nested too deeply."""
+    """Return a digest that is equal for equivalent templates; empty if one is nested too deeply."""
     if template and DIGEST in template:
         return str(template[DIGEST])
     try:
@@ -72,9 +71,9 @@ def _sha256(value: object) -> str:
 
 
 def _canonical(value: object, key: str = "") -> object:
-    """Return the one form of all values that say the same; None is what may as well be absent.
+    """Return the canonical form of equivalent values; None if the value may as well be absent.
 
-    `key` is what the value stands under; each entry of `limits` is a quantity of its own.
+    `key` is the key of the value; each entry of `limits` is a quantity of its own.
     """
     if isinstance(value, dict):
         if key in _FREE_KEYS:
@@ -90,7 +89,7 @@ def _canonical(value: object, key: str = "") -> object:
         found = quantity(value)
         if not isinstance(found, Decimal):
             return found
-        # A divisor is a struct, so that Go spells its zero out.
+        # A divisor is a struct, so Go spells out its zero.
         return None if key == _DIVISOR and not found else f"{found.normalize():f}"
     return value if value or key in _POINTERS else None
 
@@ -99,14 +98,13 @@ _KEPT: Final = ("containers", "initContainers")
 _CONTAINERS: Final = 20
 _CHARACTERS: Final = 500
 _COMPARED_BYTES: Final = 256 * 1024
-"""A larger template is the same only if it is written the same way: nothing walks all of it."""
+"""Larger templates are not walked: they are equal only if they are written the same way."""
 
 
 def without_templates(obj: KubeObject) -> KubeObject:
-    """Return a ModelServing or a ControllerRevision whose pod templates are names, images and a
-    digest.
+    """Reduce the pod templates of a ModelServing or ControllerRevision to names, images, a digest.
 
-    What they say is compared and not read, and a megabyte of it would be twenty in memory.
+    The rest is only compared, and a megabyte of it would take twenty in memory.
     """
     if isinstance(obj, ControllerRevision):
         roles = roles_in(obj.data)
@@ -119,7 +117,7 @@ def without_templates(obj: KubeObject) -> KubeObject:
 
 
 def roles_in(data: object) -> tuple[Role, ...] | None:
-    """Return the roles that a ControllerRevision keeps, None where they cannot be read."""
+    """Return the roles that a ControllerRevision keeps, or None if they cannot be read."""
     inner = data.get("data") if isinstance(data, dict) else data
     try:
         return msgspec.convert(inner, tuple[Role, ...])

@@ -1,7 +1,7 @@
-"""What the status of one ModelServing follows from, what is seen of its groups and instances, which
-revision is wanted, and which pods are known to be on an older one.
+"""The inputs of a ModelServing's status, the states of its groups and instances, and its revisions:
+which one is wanted, and which pods are known to be on an older one.
 
-A revision is a hash of how Go prints the roles (github.com/volcano-sh/kthena,
+A revision is a hash of the roles as Go prints them (github.com/volcano-sh/kthena,
 pkg/model-serving-controller/utils, v1.0.0), which cannot be computed here. It is read from labels
 and ControllerRevisions.
 """
@@ -30,10 +30,9 @@ ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelServingFacts:
-    """A ModelServing with the status on record, and objects with its name, of whatever owner.
+    """A ModelServing with its recorded status, and the objects with its name of any owner.
 
-    A status that is computed while there are `unread` resources must not be written: what was not
-    read may exist.
+    A status that is computed with `unread` resources must not be written: unread objects may exist.
     """
 
     modelserving: api.ModelServing
@@ -41,11 +40,11 @@ class ModelServingFacts:
     services: tuple[Service, ...] = ()
     pod_groups: tuple[PodGroup, ...] | None = None  # None: no CRD, or not scheduled by Volcano
     revisions: tuple[api.ControllerRevision, ...] = ()
-    unread: tuple[str, ...] = ()  # names of resources of which not all objects could be read
+    unread: tuple[str, ...] = ()  # names of resources whose objects could not all be read
 
 
 def facts_of(modelserving: api.ModelServing, snapshot: Snapshot) -> ModelServingFacts:
-    """Collect what the status of a ModelServing rests on."""
+    """Collect the inputs of a ModelServing's status."""
     place = (modelserving.namespace, api.NAME_LABEL, modelserving.name)
     sought = belongs_to(modelserving.name, api.NAME_LABEL)
     by_volcano = modelserving.spec.scheduler_name in {None, api.VOLCANO}
@@ -66,7 +65,7 @@ def facts_of(modelserving: api.ModelServing, snapshot: Snapshot) -> ModelServing
 
 
 def owned(modelserving: api.ModelServing, objects: Iterable[ObjectT]) -> Iterator[ObjectT]:
-    """Yield the objects that the ModelServing owns; of a dump without uids all of them."""
+    """Yield the objects that the ModelServing owns; all of them if a dump has no uids."""
     uid = modelserving.metadata.uid
     return (each for each in objects if not uid or each.metadata.owned_by(uid))
 
@@ -79,7 +78,7 @@ class GroupStatus(StrEnum):
 
 
 class InstanceStatus(StrEnum):
-    """What an instance of a role is doing, in Kthena's words; the values of `roleStatuses`."""
+    """The state of an instance of a role, in Kthena's terms; the values of `roleStatuses`."""
 
     CREATING = "Creating"
     RUNNING = "Running"
@@ -91,46 +90,46 @@ class InstanceStatus(StrEnum):
 class InstanceState:
     role: str
     id: str  # such as `prefill-0`
-    ordinal: int  # the number at the end of its ID; -1 if there is none
+    ordinal: int  # the number at the end of its ID, or -1
     status: InstanceStatus
-    expected: int  # pods that make it complete
-    pods: tuple[Pod, ...] = ()  # terminating ones too, by name
-    listed: bool = True  # in `roleStatuses`: its role is one that its group should have
-    outdated: bool = False  # known to be of an older template; looked at by RoleRollingUpdate only
-    protected: bool = False  # the partition of its role keeps it from being updated then
-    row: str = ""  # of `INSTANCE_ROWS`: the one that decided
+    expected: int  # pods of a complete instance
+    pods: tuple[Pod, ...] = ()  # sorted by name, including terminating pods
+    listed: bool = True  # in `roleStatuses`: the group should have this role
+    outdated: bool = False  # known to have an older template; with RoleRollingUpdate only
+    protected: bool = False  # the partition of its role excludes it from such an update
+    row: str = ""  # the row of `INSTANCE_ROWS` that decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupAge:
-    """What the revisions of its pods make of a group.
+    """What the revisions of its pods say about a group.
 
-    Neither `updated` nor `outdated` is known of a group without pods, or while no
-    ControllerRevision says what the revision of its pods is.
+    A group is neither `updated` nor `outdated` if it has no pods, or while no ControllerRevision
+    identifies the revision of its pods.
     """
 
-    revision: str  # of its pods, an older one where they differ; empty while it has none
+    revision: str  # of its pods, an older one if they differ; empty without pods
     updated: bool
     outdated: bool
-    protected: bool  # partition keeps it, or all its outdated instances, as they are
+    protected: bool  # partition excludes it, or all its outdated instances, from the update
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
-    """One ServingGroup of which something exists.
+    """A ServingGroup with at least one object.
 
-    Its instances are in the order of the roles it should have, then other roles by name, and by
-    ordinal. Those that are still to be created are among them as NotFound; of a very large number
-    only the first.
+    Its instances are in the order of the roles it should have, then other roles by name; within a
+    role by ordinal. Instances that are still to be created are included as NotFound, but only the
+    first of a very large number.
     """
 
     name: str  # such as `m-0`
-    ordinal: int  # the number at the end of its name; -1 if there is none
+    ordinal: int  # the number at the end of its name, or -1
     status: GroupStatus
     age: GroupAge
     instances: tuple[InstanceState, ...]
-    absent: int  # how many more are to be created than `instances` shows
-    row: str  # of `GROUP_ROWS`: the one that decided
+    absent: int  # how many instances to be created `instances` leaves out
+    row: str  # the row of `GROUP_ROWS` that decided
 
     @property
     def available(self) -> bool:
@@ -152,26 +151,26 @@ _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revisions:
-    update: str  # the one that the spec describes; empty while that is not known
-    roles: Mapping[str, api.Role]  # what the spec describes, by name
+    update: str  # the revision that the spec describes; empty while unknown
+    roles: Mapping[str, api.Role]  # the roles of the spec, by name
     kept: Mapping[str, Roles]  # the roles of each revision that has a ControllerRevision
-    hashes: Mapping[str, Collection[str]]  # by role, of templates of pods known to be current
+    hashes: Mapping[str, Collection[str]]  # by role: template hashes of pods known to be current
 
     def is_old(self, revision: str) -> bool:
-        """Tell whether a whole group on this revision is known to be outdated.
+        """Return True if a whole group on this revision is known to be outdated.
 
-        Without knowing the update revision that can be said only of what has a ControllerRevision:
-        none of them describes the spec. Of pods without the label nothing is known.
+        While the update revision is unknown, only revisions with a ControllerRevision are known to
+        be old: none of them describes the spec. Nothing is known of pods without the label.
         """
         if not self.update:
             return revision in self.kept
         return bool(revision) and revision != self.update
 
     def is_old_role(self, pod: Pod, role: str) -> bool:
-        """Tell whether a pod of a role is known to be of an older template of that role.
+        """Return True if a pod is known to have an older template of its role.
 
-        The revision label alone does not say so: a role that an update leaves as it is keeps its
-        pods, with the old label. What nothing speaks against is taken for current.
+        The revision label alone does not show that: a role that an update does not change keeps its
+        pods, with the old label. Without evidence a pod counts as current.
         """
         revision = revision_of(pod)
         wanted = self.roles.get(role)
@@ -196,12 +195,12 @@ def revision_of(pod: Pod) -> str:
 
 
 def standing(pods: Sequence[Pod]) -> Sequence[Pod]:
-    """Return the pods that say what something is: those that stay, or all if none does."""
+    """Return the pods that are not being deleted, or all of them if all are."""
     return [pod for pod in pods if not pod.deleting] or pods
 
 
 def commonest(revisions: Iterable[str]) -> str:
-    """Return the most frequent revision; of equally frequent ones the first that is seen."""
+    """Return the most frequent revision; of equally frequent ones the first."""
     return next((revision for revision, _ in Counter(revisions).most_common(1)), "")
 
 
@@ -234,9 +233,9 @@ def revisions_of(facts: ModelServingFacts) -> Revisions:
 
 
 def _described(modelserving: api.ModelServing, kept: dict[str, Roles]) -> str:
-    """Return the revision whose roles are the spec's; of several the newest.
+    """Return the revision with the roles of the spec; the newest if there are several.
 
-    There are several if a newer controller gives the same roles another hash: the hash is of every
+    There are several if a newer controller gives the same roles another hash: the hash covers every
     field that its version of the Kubernetes API knows.
     """
     newest_first = reversed(kept)
@@ -246,11 +245,11 @@ def _described(modelserving: api.ModelServing, kept: dict[str, Roles]) -> str:
 def _newest_unkept(
     modelserving: api.ModelServing, pods: Sequence[Pod], kept: Mapping[str, Roles]
 ) -> str:
-    """Return the revision of the newest pods where an update keeps no ControllerRevision of it.
+    """Return the revision of the newest pods if the update keeps no ControllerRevision of it.
 
     The controller makes a ControllerRevision when it creates a group, and RoleRollingUpdate creates
-    none. So a label without a ControllerRevision is the only trace of the revision that is being
-    rolled out. Of pods that are equally new nothing is concluded.
+    no groups. So a label without a ControllerRevision is the only trace of the revision that is
+    being rolled out. If equally new pods differ, the recorded revision counts if it is one of them.
     """
     if not modelserving.rolls_roles:
         return ""
@@ -266,11 +265,11 @@ def _newest_unkept(
 def _of_no_record(
     modelserving: api.ModelServing, pods: Sequence[Pod], revisions: Sequence[api.ControllerRevision]
 ) -> str:
-    """Return the revision where there is no ControllerRevision at all, and one label on all pods.
+    """Return the revision if there is no ControllerRevision, and all pods have the same label.
 
-    So it is where partition has protected all groups from the start (seen beside Kthena's
-    controller, main of August 2026): the pods are of the only spec that there has been. Once the
-    spec has changed the label may be old, and only a revision on record that differs says so.
+    This happens if partition has protected all groups from the start (seen with Kthena's
+    controller, main of August 2026): the pods belong to the only spec so far. Once the spec has
+    changed the label may be old, so the recorded revision counts.
     """
     found = {revision_of(pod) for pod in pods}
     if revisions or len(found) != 1:
@@ -280,11 +279,11 @@ def _of_no_record(
 
 
 def _told(modelserving: api.ModelServing, kept: Mapping[str, Roles]) -> str:
-    """Return the revision that Kthena itself recorded for this spec, where none describes it.
+    """Return the revision that Kthena itself recorded for this spec.
 
-    Where the CRD stores fields of pod templates that Kthena does not know, as that of our chart
-    does, the spec has them and the ControllerRevision, which is made of what Kthena read, has not.
-    A status that is ours tells nothing new.
+    If the CRD stores fields of pod templates that Kthena does not know, as the CRD of our chart
+    does, the spec has them, but the ControllerRevision, made from what Kthena decoded, does not. A
+    status that we wrote is no evidence.
     """
     status = modelserving.status
     managers = {each.manager for each in modelserving.metadata.managed_fields or ()}

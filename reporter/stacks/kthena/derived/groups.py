@@ -1,19 +1,19 @@
-"""The states of groups and instances, as two tables: the first row that holds decides.
+"""The states of groups and instances, as two tables: the first matching row decides.
 
-Kthena's controller keeps both states in its memory and publishes only sums of them
-(github.com/volcano-sh/kthena, pkg/model-serving-controller/datastore/store.go, v1.0.0). From
-outside there are pods, Services and PodGroups, and several histories leave the same objects: a
-group whose pods all terminate may be going as a whole, or lose its only instance and stay. So each
-row is a fact that `kubectl get` shows; the rows are those of docs/modelserving.md, "States".
+Kthena's controller keeps both states in its memory and publishes only totals
+(github.com/volcano-sh/kthena, pkg/model-serving-controller/datastore/store.go, v1.0.0). Outsiders
+see pods, Services and PodGroups, and several histories leave the same objects: a group whose pods
+all terminate may be going away as a whole, or lose its only instance and stay. So each row is a
+fact that `kubectl get` shows; docs/modelserving.md, "States", has the same rows.
 
-The hard rows rest on the order of deletion: with a group its PodGroup goes first, with an instance
-it stays (S3, S4). Without PodGroups several instances at once mean the group (S5a), and a single
-one does only if something replaces whole groups (S5b). Ordinals say nothing, because a scale-down
-may take any group, and neither does the phase of a terminating pod. Earlier passes are not asked:
-a dump, a restarted reporter and a standby give the same answer.
+The hard rows depend on the order of deletion: when a group is deleted its PodGroup goes first, when
+an instance is deleted it stays (S3, S4). Without PodGroups, several terminating instances mean that
+the group goes (S5a), and a single one only if something replaces whole groups (S5b). Ordinals prove
+nothing, because a scale-down may take any group, and neither does the phase of a terminating pod.
+Earlier passes are not used: a dump, a restarted reporter and a standby give the same answer.
 
-Labels alone say little: objects of a deleted ModelServing of the same name carry the same ones.
-So the owner's uid decides, where there is one.
+Labels alone prove little: objects of a deleted ModelServing of the same name have the same labels.
+So the owner's uid decides, if there is one.
 """
 
 import re
@@ -41,7 +41,7 @@ from reporter.stacks.kthena.derived.facts import (
 from reporter.workload.pod import had_been_ready, is_ready
 
 MAX_ABSENT: Final = 1_000
-"""Most instances of a ModelServing that are shown as NotFound; the spec may ask for any number."""
+"""The most instances of a ModelServing shown as NotFound; the spec may ask for any number."""
 
 _ORDINAL: Final = re.compile(r"-(\d{1,10})\Z", re.ASCII)
 
@@ -61,18 +61,18 @@ class InstanceFacts:
     pods: int = 0
     terminating: int = 0
     ready: int = 0
-    expected: int = 0  # pods that make it complete
+    expected: int = 0  # pods of a complete instance
     failed: bool = False  # some pod has failed
     restarted: bool = False  # some pod is not ready and has a container that was restarted
     was_ready: bool = False  # some pod is not ready any more
     service: bool = False  # it has a Service that stays
     service_terminating: bool = False  # all Services that it has are being deleted
     to_create: bool = False  # the controller creates it next
-    removed: bool = False  # its role is not one that its group should have
+    removed: bool = False  # the group should not have its role
 
     @property
     def is_nothing(self) -> bool:
-        """Whether neither a pod nor a Service of it exists."""
+        """True if neither a pod nor a Service of it exists."""
         return self.pods == 0 and not self.service and not self.service_terminating
 
 
@@ -94,12 +94,12 @@ INSTANCE_ROWS: Final = (
     _InstanceRow("I14", lambda f: f.was_ready, InstanceStatus.CREATING),
     _InstanceRow("I15", lambda _: True, InstanceStatus.CREATING),
 )
-"""Neither the revision of an instance nor its ordinal matters; None: there is no entry.
+"""The revision and the ordinal of an instance do not matter. None: there is no entry.
 
-Row I1 (the group is being deleted) is applied where `roleStatuses` is written, and so is the rule
-that an instance of row I2 is not shown. Row I14 differs from the controller on purpose: lost
-readiness counts at once here, while the controller takes no notice of it. Row I3 asks what the
-controller creates next: where 2 are wanted and 0 and 2 exist, it never creates 1.
+The code that writes `roleStatuses` applies row I1 (the group is being deleted), and hides instances
+of row I2. Row I14 differs from the controller on purpose: lost readiness counts at once here, while
+the controller ignores it. Row I3 asks what the controller creates next: if 2 are wanted, and 0 and
+2 exist, it never creates 1.
 """
 
 
@@ -112,9 +112,9 @@ class GroupFacts:
     pod_group: bool  # it has a PodGroup that stays
     several: bool  # more than one instance has pods
     to_replace: bool  # it is surplus, or the update or the recovery policy replaces it as a whole
-    wants_pods: bool  # there is a role of which instances are wanted
+    wants_pods: bool  # some role wants instances
     complete: bool  # each role has as many instances as wanted, all of them Running
-    miscounted: bool  # of some role there are more or fewer
+    miscounted: bool  # some role has more or fewer instances
     serving: bool  # some instance is Running
 
 
@@ -134,7 +134,7 @@ GROUP_ROWS: Final = (
     _GroupRow("S8", lambda f: f.miscounted and f.serving, GroupStatus.SCALING),
     _GroupRow("S9", lambda _: True, GroupStatus.CREATING),
 )
-"""Row S1 is that there is no group. By which roles a group is judged: see `_Group.own_or_spec`."""
+"""Row S1: the group does not exist. `_Group.own_or_spec` chooses the roles to judge a group by."""
 
 
 def decide(rows: Iterable[Row[FactsT, StatusT]], facts: FactsT) -> Row[FactsT, StatusT]:
@@ -142,7 +142,7 @@ def decide(rows: Iterable[Row[FactsT, StatusT]], facts: FactsT) -> Row[FactsT, S
 
 
 def ordinal_of(name: str) -> int:
-    """Return the number at the end of a name, -1 if there is none of 32 bits, as in Kthena."""
+    """Return the number at the end of a name, or -1 if it has no 32-bit number, as in Kthena."""
     found = _ORDINAL.search(name)
     number = int(found[1]) if found else -1
     return number if number <= api.MOST else -1
@@ -155,7 +155,7 @@ def _by_ordinal(name: str) -> tuple[int, str]:
 def to_create(known: Collection[int], wanted: int) -> Iterator[int]:
     """Yield the ordinals that the controller creates next, ascending.
 
-    Everything known counts, so {0, 5} of 4 lacks only 1 and 2. There may be very many.
+    All known ordinals count, so {0, 5} of 4 lacks only 1 and 2. There may be very many.
     """
     taken = frozenset(known)
     free = (ordinal for ordinal in range(wanted) if ordinal not in taken)
@@ -164,7 +164,7 @@ def to_create(known: Collection[int], wanted: int) -> Iterator[int]:
 
 @dataclass(slots=True)
 class _Parts:
-    """What exists of a group or of an instance."""
+    """The objects of a group or of an instance."""
 
     pods: list[Pod] = field(default_factory=list)
     services: list[Service] = field(default_factory=list)
@@ -181,13 +181,13 @@ class _Parts:
 
     @property
     def leaving(self) -> bool:
-        """Whether a group has no pods, and what stands for it is being deleted."""
+        """True if a group has no pods, and its PodGroups, else its Services, are being deleted."""
         rest = self.pod_groups or self.services
         return not self.pods and bool(rest) and all(each.deleting for each in rest)
 
 
 def _parts_of(facts: ModelServingFacts) -> dict[str, _Parts]:
-    """Return what exists of each group, by its name; what names no group is not seen."""
+    """Return the objects of each group by its name; objects without a group label are skipped."""
     groups: dict[str, _Parts] = {}
     for each in owned(
         facts.modelserving, (*facts.pods, *facts.services, *(facts.pod_groups or ()))
@@ -204,7 +204,7 @@ def _parts_of(facts: ModelServingFacts) -> dict[str, _Parts]:
 
 
 def observe(facts: ModelServingFacts, revisions: Revisions) -> tuple[GroupState, ...]:
-    """Return the state of each group of which something exists, by ordinal."""
+    """Return the state of each group that has objects, sorted by ordinal."""
     modelserving = facts.modelserving
     found = _parts_of(facts)
     protected = api.count_of(modelserving.partition, modelserving.wanted)
@@ -220,7 +220,7 @@ def observe(facts: ModelServingFacts, revisions: Revisions) -> tuple[GroupState,
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A group judged by a list of roles: `instances` without those that are still to be created."""
+    """A group judged by a list of roles; `instances` lacks those that are still to be created."""
 
     roles: Roles
     instances: tuple[InstanceState, ...]
@@ -236,7 +236,7 @@ class _Group:
     surplus: bool
 
     def state(self, name: str, budget: int, *, protected: bool) -> GroupState:
-        """Return its state, with at most so many instances that are still to be created."""
+        """Return its state, with at most `budget` instances that are still to be created."""
         modelserving, parts = self.facts.modelserving, self.parts
         by_spec = self.judged(modelserving.roles)
         age = self.age(by_spec, protected=protected)
@@ -273,7 +273,7 @@ class _Group:
         )
 
     def judged(self, roles: Roles) -> _Judged:
-        """Judge what exists by the roles that the group should have.
+        """Judge the objects of the group by the roles that it should have.
 
         It is complete if each role has exactly as many instances as wanted and all are Running, as
         in Kthena since v0.4.0; earlier versions counted the pods of the group.
@@ -295,9 +295,9 @@ class _Group:
         """Judge an outdated group by the roles of its own revision.
 
         Kthena judges it by the new spec, so a group that partition protects could never be Running
-        again once the spec has other roles. Role replicas are no part of a revision and the
-        controller scales old groups by the spec. So a group that has only roles of the spec and is
-        complete by the spec is complete, too.
+        again once the spec has other roles. The replicas of roles are not part of a revision, and
+        the controller scales old groups by the spec. So a group that has only roles of the spec and
+        is complete by the spec is complete too.
         """
         own = self.revisions.kept.get(age.revision)
         if not age.outdated or own is None or self.facts.modelserving.rolls_roles:
@@ -335,11 +335,11 @@ class _Group:
         return found
 
     def expected(self, pods: list[Pod], role: api.Role, *, removed: bool) -> int:
-        """Return how many pods make an instance complete: its entry pod and its workers.
+        """Return the number of pods of a complete instance: its entry pod and its workers.
 
-        The revision of its pods says how many workers. Where the pods are of several revisions, the
-        controller is completing the instance by the spec of now. Where nothing is known of a role,
-        the pods that exist are taken for all.
+        The revision of its pods determines the number of workers. If they are of several revisions,
+        the controller is completing the instance by the current spec. If nothing is known of a
+        removed role, the existing pods are assumed to be complete.
         """
         found = {revision_of(pod) for pod in standing(pods)}
         own = self.revisions.role_in(found.pop(), role.name) if len(found) == 1 else None
@@ -348,7 +348,7 @@ class _Group:
         return len(pods) if removed else role.pods
 
     def age(self, judged: _Judged, *, protected: bool) -> GroupAge:
-        """Age it by its pods; one whose instances are updated one by one by the old among them."""
+        """Return its age by its pods, or by the old instances if they are updated one by one."""
         update = self.revisions.update
         found = sorted(revision_of(pod) for pod in standing(self.parts.pods))
         if not self.facts.modelserving.rolls_roles:
@@ -394,9 +394,9 @@ def _instance_facts(parts: _Parts, expected: int, *, removed: bool) -> InstanceF
 
 
 def _with_absent(judged: _Judged, most: int) -> tuple[tuple[InstanceState, ...], int]:
-    """Return the instances with those that are still to be created, and how many more there are.
+    """Return the instances, including those still to be created, and the number left out.
 
-    Of two roles of one name, which is invalid, the first counts.
+    Of two roles with the same name, which is invalid, the first counts.
     """
     found: list[InstanceState] = []
     total = 0

@@ -1,15 +1,16 @@
 """The status that a ModelServing should have.
 
-Fields, counters and the words of True are those of Kthena's `UpdateModelServingStatus` and
-`SetCondition` (github.com/volcano-sh/kthena, pkg/model-serving-controller/controller and utils,
-v1.0.0). The rules of conditions differ where Kthena's mislead:
+Fields, counters, and reasons and messages of True conditions are those of Kthena's
+`UpdateModelServingStatus` and `SetCondition` (github.com/volcano-sh/kthena,
+pkg/model-serving-controller/controller and utils, v1.0.0). The rules for conditions differ where
+Kthena's mislead:
 
-* A message follows what it speaks of; Kthena keeps the first one while a condition stays True.
+* A message is always current; Kthena keeps the first one while a condition stays True.
 * A group is named by its ordinal; Kthena names its position in the list.
 * A condition that becomes False gets a time, reason and message; Kthena changes its status only.
 * Exactly one of the three is True; Kthena leaves Progressing and UpdateInProgress True together.
-* Available needs as many groups as are wanted; Kthena does not compare with the spec.
-* An update is what partition does not protect; Kthena compares the number of old groups with it.
+* Available requires as many groups as wanted; Kthena does not compare with the spec.
+* Old groups that partition protects are no update; Kthena compares their number with partition.
 
 No release of Kthena has `roleStatuses`: it was the first draft of a proposal that became role
 Events instead (github.com/volcano-sh/kthena/pull/676).
@@ -54,8 +55,8 @@ def _wanted_status(
 ) -> Document:
     """Return the whole status in the shape of the API.
 
-    Counters are always there; a text or list that is empty is not. A condition whose status
-    changed since the one on record has no `lastTransitionTime`: `Derived.dated` fills it in.
+    Counters are always present; empty texts and lists are omitted. A condition whose status differs
+    from the recorded one has no `lastTransitionTime`: `Derived.dated` fills it in.
     """
     texts = {
         "currentRevision": _current_revision(modelserving, groups, revisions.update),
@@ -74,9 +75,9 @@ def _wanted_status(
 def _counters(modelserving: api.ModelServing, groups: Sequence[GroupState]) -> dict[str, int]:
     """Return the four counters.
 
-    Groups that are being deleted count in `replicas` only, and so do those without pods, which are
-    on no revision yet. Without a partition a finished rollout has all groups current; with one
-    `currentReplicas` counts the groups that are not updated, to the end.
+    Groups that are being deleted count in `replicas` only, and so do those without pods, which have
+    no revision yet. After a rollout without partition all groups are current; with a partition
+    `currentReplicas` always counts the groups that are not updated.
     """
     staying = [each for each in groups if not each.deleting]
     replicas, updated = len(groups), sum(each.age.updated for each in staying)
@@ -94,12 +95,12 @@ def _counters(modelserving: api.ModelServing, groups: Sequence[GroupState]) -> d
 def _current_revision(
     modelserving: api.ModelServing, groups: Sequence[GroupState], update: str
 ) -> str:
-    """Return the revision that the groups are leaving, or are all on.
+    """Return the revision that the groups are leaving, or that they are all on.
 
     It moves to the update revision only when no group is on an older one, not even a group that is
-    being deleted. (Kthena leaves those out, and cleans up their ControllerRevision too early.)
-    Until then it stays, as long as a group is on it. Else it is the most frequent older revision,
-    and of equally frequent ones that of the lowest ordinal, where Kthena chooses at random.
+    being deleted. (Kthena ignores those, and cleans up their ControllerRevision too early.) Until
+    then it stays as long as a group is on it. Otherwise it is the most frequent older revision; of
+    equally frequent ones that of the lowest ordinal, where Kthena chooses at random.
     """
     recorded = modelserving.status.current_revision
     older = [each.age.revision for each in groups if each.age.revision and not each.age.updated]
@@ -114,7 +115,7 @@ UPDATE_IN_PROGRESS: Final = "UpdateInProgress"
 _TYPES: Final = (AVAILABLE, PROGRESSING, UPDATE_IN_PROGRESS)
 
 MAX_ORDINALS: Final = 100
-"""Most groups that a message names."""
+"""The most groups that a message names."""
 
 _PROGRESS: Final = "Some groups is progressing: {unready}{surplus}"
 _WORDS: Final = (
@@ -137,18 +138,17 @@ _WORDS: Final = (
     ),
     (UPDATE_IN_PROGRESS, False, "", "NoGroupToUpdate", "No Serving group is to be updated"),
 )  # fmt: skip
-"""Type, whether it is True, a fact that it needs, reason and message: the first row that holds."""
+"""Type, whether it is True, a required fact, reason and message: the first matching row counts."""
 
 
 def _conditions(modelserving: api.ModelServing, groups: Sequence[GroupState]) -> list[Document]:
-    """Return all conditions: ours, then those of types that are not ours as they are on record.
+    """Return all conditions: ours, then the recorded conditions of other types, unchanged.
 
-    All three of ours are always there, each with the reason and message of this moment and with
-    the generation that was looked at. One that keeps its status keeps its time; one that changed
-    has none yet.
+    Our three are always present, with the current reason, message and generation. A condition that
+    keeps its status keeps its time; one whose status changed has no time yet.
 
-    Available needs as many groups as are wanted, all of them available; those that a rollout may
-    add are not too many. Otherwise an outdated group that partition does not protect makes it an
+    Available requires as many groups as wanted, all of them available; those that a rollout may add
+    are not too many. Otherwise an outdated group that partition does not protect makes it an
     update, even one that is being deleted.
     """
     wanted, known = modelserving.wanted, [each.ordinal for each in groups]
@@ -203,7 +203,7 @@ def _conditions(modelserving: api.ModelServing, groups: Sequence[GroupState]) ->
 
 
 def _numbers(ordinals: Sequence[int], count: int) -> str:
-    """Return a list as Kthena writes it, `[0 2]`; of a long one the beginning."""
+    """Return a list in Kthena's format, `[0 2]`; a long one is truncated."""
     shown = ordinals[:MAX_ORDINALS]
     more = f" and {count - len(shown)} more" if count > len(shown) else ""
     return f"[{' '.join(map(str, shown))}{more}]"
@@ -213,20 +213,20 @@ ROLE_STATUSES: Final = "roleStatuses"
 OMITTED: Final = "roleStatusesOmitted"
 
 ROLES_FIELDS: Final = frozenset({ROLE_STATUSES, OMITTED})
-"""The fields that are ours where a controller owns the rest."""
+"""The fields that we own if a controller owns the rest."""
 
 MAX_ENTRIES: Final = 1_000
-"""Most entries that are written: about 130 kB, a tenth of what the API server stores."""
+"""The most entries that are written: about 130 kB, a tenth of what the API server stores."""
 
 
 def _role_fields(groups: Sequence[GroupState]) -> Document:
-    """Return `roleStatuses`, and how many instances are left out of it if any are.
+    """Return `roleStatuses`, and the number of instances that it omits, if any.
 
     Order: group ordinal, then the order of the roles, then instance ordinal. Instances of a group
     that is being deleted are not listed, and neither are those of removed roles. A group on an
-    older revision is listed with the roles of that revision. Of more than `MAX_ENTRIES` entries
-    those that are not Running are kept first, and `roleStatusesOmitted` says how many are left out:
-    it has 32 bits, and with a larger number the whole status would be refused.
+    older revision is listed with the roles of that revision. If there are more than `MAX_ENTRIES`,
+    entries that are not Running are kept first. `roleStatusesOmitted`, the number of others, has 32
+    bits: with a larger number the API server would refuse the whole status.
     """
     staying = [group for group in groups if not group.deleting]
     listed = [(group, each) for group in staying for each in group.instances if each.listed]
@@ -251,11 +251,11 @@ def _role_fields(groups: Sequence[GroupState]) -> Document:
 def _label_selector(modelserving: api.ModelServing, groups: Sequence[GroupState]) -> str:
     """Return a selector of one entry pod in each group; empty for a ModelServing without roles.
 
-    A HorizontalPodAutoscaler multiplies its ratio by the number of pods that are selected, so a
-    selector must name one instance of one role and not all entry pods. Kthena always names
-    instance 0 of the first role and selects nothing while that is not there. Here it is the
-    first role that has an entry pod anywhere, and of its instances the one that most groups have.
-    While everything exists that is Kthena's choice, too.
+    A HorizontalPodAutoscaler multiplies its ratio by the number of selected pods, so a selector
+    must name one instance of one role and not all entry pods. Kthena always names instance 0 of the
+    first role, and selects nothing while that does not exist. Here it is the first role that has an
+    entry pod anywhere, and the instance of that role that most groups have. While everything
+    exists, that is Kthena's choice too.
     """
     held = Counter(
         (each.role, each.ordinal, each.id)
@@ -281,18 +281,18 @@ def _label_selector(modelserving: api.ModelServing, groups: Sequence[GroupState]
 
 
 def status_document(status: api.ModelServingStatus) -> Document:
-    """Return a status in the shape of the API, as far as it is read."""
+    """Return a status in the shape of the API, with the fields that are read."""
     document: Document = msgspec.to_builtins(status)
     return document
 
 
 def our_share(status: Document, *, whole: bool, without: Collection[str] = ()) -> Document:
-    """Return what is ours of a status, without what is empty: JSON of this API leaves it out.
+    """Return our share of a status, without empty values, which JSON of this API omits.
 
     Args:
         status: in the shape of the API.
-        whole: whether all of it is ours, or `ROLES_FIELDS` only.
-        without: fields to leave out; how many roles are omitted means nothing without the roles.
+        whole: whether we own the whole status, or `ROLES_FIELDS` only.
+        without: fields to leave out; without the roles, the number of omitted ones goes too.
 
     """
     left_out = {*without, OMITTED} if ROLE_STATUSES in without else without
@@ -304,14 +304,14 @@ def our_share(status: Document, *, whole: bool, without: Collection[str] = ()) -
 
 
 def digest(share: Document) -> str:
-    """Return what is the same for shares that say the same; times of conditions say nothing."""
+    """Return a digest that is equal for equivalent shares; times of conditions do not count."""
     compared = {name: _compared(value) for name, value in share.items()}
     encoded = msgspec.json.encode(compared, order="sorted")
     return hashlib.blake2b(encoded, digest_size=16).hexdigest()
 
 
 def _compared(value: object) -> object:
-    """Return a value without what is empty in its entries, and without their times."""
+    """Return a value without the empty fields and the times of its entries."""
     if not isinstance(value, list | tuple):
         return value
     return [

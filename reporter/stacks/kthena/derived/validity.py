@@ -1,14 +1,14 @@
 """The rules of a ModelServing's spec: those of the CRD's schema and of Kthena's webhook.
 
-The webhook's are in github.com/volcano-sh/kthena,
+The webhook's rules are in github.com/volcano-sh/kthena,
 pkg/model-serving-controller/webhook/validator.go, v1.0.0.
 
-A cluster holds an object that breaks one if the webhook was not there when it was written, if
-`scale` changed its replicas (no webhook is asked then), or if the CRD is another one.
+An object may break a rule if the webhook was away when it was written, if `scale` changed its
+replicas (which calls no webhook), or if the CRD is a different one.
 
-Not among the rules: a field that the API server fills in is never absent, what only a comparison
-with the previous object shows (gangPolicy may not change), and the fields that are not read here
-(plugins, networkTopology), which the schema alone has rules for.
+Not checked: the presence of fields that the API server fills in, rules that compare an object with
+its previous version (gangPolicy may not change), and plugins and networkTopology, for which only
+the schema has rules.
 """
 
 import re
@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 from reporter.stacks.kthena import objects as api
 
 Rule: TypeAlias = tuple[bool, str, str]
-"""Whether it is broken, the field by its path, and what is wrong with it then."""
+"""Whether the rule is broken, the path of the field, and the text of the fault."""
 
 _POLICIES: Final = (api.ROLE_RECREATE, api.SERVING_GROUP_RECREATE, "None")
 _STRATEGIES: Final = (api.ROLE_ROLLING_UPDATE, api.SERVING_GROUP_ROLLING_UPDATE)
@@ -34,7 +34,7 @@ _NOT_NEGATIVE: Final = "must not be negative"
 
 
 def violations(modelserving: api.ModelServing) -> tuple[tuple[str, str], ...]:
-    """Return the fields by their paths and what is wrong with them, in the order of telling."""
+    """Return the paths of the fields at fault with a text each, in the order of the message."""
     rules = chain(_of_spec(modelserving), _of_roles(modelserving), _of_gang(modelserving))
     return tuple((field, text) for broken, field, text in rules if broken)
 
@@ -57,8 +57,8 @@ def _of_spec(modelserving: api.ModelServing) -> Iterator[Rule]:
     yield from _amount(f"{_ROLLING_UPDATE}.partition", update.partition)
     yield from _amount(f"{_ROLLING_UPDATE}.maxSurge", update.max_surge)
     yield from _amount(f"{_ROLLING_UPDATE}.maxUnavailable", update.max_unavailable)
-    # With 0 replicas no group can be away, and a rollout has nothing to do. With maxSurge, which
-    # Kthena has had again since August 2026, a rollout can begin with an additional group.
+    # With 0 replicas a rollout has nothing to do. With maxSurge, which Kthena has had again since
+    # August 2026, a rollout can begin with an additional group.
     if modelserving.wanted and not _resolved(update.max_surge, _FULL):
         path = f"{_ROLLING_UPDATE}.maxUnavailable"
         yield from _not_zero(path, update.max_unavailable, modelserving.wanted)
@@ -162,7 +162,7 @@ def _not_zero(path: str, value: int | str | None, replicas: int) -> Iterator[Rul
 
 
 def _resolved(value: int | str | None, replicas: int) -> int | None:
-    """Return how many of `replicas` a value stands for, rounded down; None where it is invalid."""
+    """Return how many of `replicas` a value stands for, rounded down; None if it is invalid."""
     if isinstance(value, int):
         return value if value >= 0 else None
     if value is None or not _PERCENT.fullmatch(value):

@@ -1,6 +1,6 @@
-"""What is asked about ModelServings, evidence that groups run, and rules that the spec breaks.
+"""The probes of ModelServings: evidence that groups run, and rules that the spec breaks.
 
-Pods are named without their uid.
+References to pods have no uid.
 """
 
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ from reporter.stacks.kthena.reasons import INVALID_SPEC, MODELSERVINGS, MODELSER
 
 
 def probe_ready(scope: ModelServingScope) -> Iterator[ReadyEvidence]:
-    """Yield evidence if as many groups as wanted are Running, and there is no other one.
+    """Yield evidence if as many groups as wanted are Running, and no other ones exist.
 
-    Groups that a rollout may add are Running too. Those that are being deleted are on their way
-    out. Where no role has instances, groups without a PodGroup cannot be seen, and none is missed.
+    Groups that a rollout may add must be Running too; those that are being deleted do not count. If
+    no role has instances, groups without a PodGroup are invisible, and none is missed.
     """
     wanted = scope.object.wanted
     running = sum(each.available for each in scope.staying)
@@ -75,14 +75,14 @@ def probe_scaling(scope: ModelServingScope) -> Iterator[Finding]:
 
 
 def probe_runtime(scope: ModelServingScope) -> Iterator[Finding]:
-    """Yield a finding for each fault that the rules found in the page of a pod."""
+    """Yield a finding for each fault that the rules found in a pod's metrics page."""
     for pod, fault in metric_faults(scope, scope.pods, waits=_waits(scope)):
         found = metric_finding(scope, pod, fault)
         yield replace(found, related=scope.pod_ref(pod.name))
 
 
 def undecided(scope: ModelServingScope) -> Undecided:
-    """Return the reasons that cannot be judged of each pod now."""
+    """Return the reasons that cannot be judged now, by pod."""
     entries = tuple(each for each in scope.pods if each.metadata.label(ENTRY_LABEL))
     found = undecided_pods(scope, entries, waits=_waits(scope))
     return {scope.pod_ref(ref.name): reasons for ref, reasons in found.items()}

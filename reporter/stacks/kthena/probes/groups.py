@@ -1,11 +1,10 @@
-"""Groups and instances of roles that do not come up or go, and an update that does not go on.
+"""Groups and instances of roles that do not come up or terminate, and updates without progress.
 
-What a ModelServing asks of the places of its pods is told with it; whether that is why there is no
-room, only the scheduler knows.
+Messages include the ModelServing's placement constraints; only the scheduler knows whether they are
+why there is no room.
 
-There is no time in the state of a rollout. A finding is about the group, or the instance, that the
-rollout waits for now, so its time begins again with each, as a Deployment's deadline does with each
-new pod.
+The state of a rollout has no timestamp. A finding is about the group or instance that the rollout
+waits for now, so its time starts again with each, like a Deployment's deadline with each new pod.
 """
 
 from collections import Counter
@@ -55,8 +54,8 @@ _MISSING, _NOT_READY, _MOST_TOLD = 20, 10, 5
 def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each wanted group that is not Running, and one for all that are missing.
 
-    It is about the group whatever becomes of its pods: those that crash after a while and are made
-    again never last long enough to be at fault themselves.
+    It is about the group whatever happens to its pods: pods that crash after a while and are
+    recreated never last long enough to be at fault themselves.
     """
     if not scope.pods_known:
         return
@@ -81,17 +80,17 @@ def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
 
 
 def _clock(scope: ModelServingScope, group: GroupState) -> ObjectRef:
-    """Return the object by which the time of a group is measured: the group itself.
+    """Return the object whose time is measured: the group, or the instance being updated.
 
-    A group whose instances are replaced one by one is not Running all the while, as long as it
-    goes on: its time begins again with each.
+    A group whose instances are replaced one by one is not Running during the whole update, so its
+    time starts again with each instance.
     """
     instance = scope.updating(group)
     return scope.instance_ref(group, instance) if instance else scope.group_ref(group)
 
 
 def _roles(scope: ModelServingScope, group: GroupState) -> str:
-    """Return how many instances of each role run, and the first that do not by name."""
+    """Return how many instances of each role run, and the names of the first that do not."""
     running = Counter(
         each.role for each in group.instances if each.status is InstanceStatus.RUNNING
     )
@@ -110,7 +109,7 @@ def _roles(scope: ModelServingScope, group: GroupState) -> str:
 
 
 def _missing(scope: ModelServingScope) -> Iterator[Finding]:
-    """Yield a finding if there are fewer groups than wanted, those that come back included."""
+    """Yield a finding if fewer groups exist than wanted; groups being deleted still exist."""
     modelserving = scope.object
     count = modelserving.wanted - len(scope.groups)
     if count <= 0 or not scope.wants_pods:
@@ -133,9 +132,9 @@ def _missing(scope: ModelServingScope) -> Iterator[Finding]:
 
 
 def _without_kind(scope: ModelServingScope) -> str:
-    """Return a hint where there is no group at all, and no kind PodGroup.
+    """Return a hint if there are no groups at all and no kind PodGroup, or an empty string.
 
-    The controller of some releases looks for PodGroups before it makes any pod
+    The controller of some releases looks for PodGroups before it creates any pod
     (volcano-sh/kthena#370).
     """
     if scope.groups or not scope.snapshot.absent(reasons.PODGROUPS):
@@ -145,12 +144,11 @@ def _without_kind(scope: ModelServingScope) -> str:
 
 
 def _stuck_record(scope: ModelServingScope) -> str:
-    """Return a hint where Kthena's controller is known to be stuck, empty where the signs do not
-    fit.
+    """Return a hint if Kthena's controller seems to be stuck, or an empty string.
 
-    Before it makes a group it writes the roles into the ControllerRevision of their revision. Where
-    a number has changed that is no part of a revision, that is a change of `data`, which the API
-    server refuses, for it is immutable (volcano-sh/kthena at 3cc0572, `CreateControllerRevision`;
+    Before it creates a group, it writes the roles into the ControllerRevision of their revision. If
+    a number has changed that is not part of a revision, this changes `data`, which the API server
+    refuses because it is immutable (volcano-sh/kthena at 3cc0572, `CreateControllerRevision`;
     Kubernetes API, `apps/v1`).
     """
     revisions = revisions_of(scope.facts)
@@ -170,7 +168,7 @@ def _numbers(roles: Sequence[api.Role]) -> list[tuple[object, ...]]:
 
 _PENDING: Final = "Pending"
 _WAITING: Final = frozenset({None, "", _PENDING, "Inqueue", "Unknown"})
-"""Phases of a PodGroup in which pods of it may have no node yet."""
+"""Phases of a PodGroup whose pods may have no node yet."""
 
 _UNSCHEDULABLE: Final = "Unschedulable"
 
@@ -190,9 +188,9 @@ def probe_gang(scope: ModelServingScope) -> Iterator[Finding]:
         if pods and all(pod.spec.node_name for pod in pods):
             continue
         refused = _refused(pod_group)
-        # Of a gang that lacks pods Volcano says Unschedulable, too, whatever the room. It says so
-        # only of what it tried: a PodGroup that is Pending without it may be why the pods are not
-        # there, as its webhook refuses them.
+        # Volcano reports Unschedulable for a gang that lacks pods too, whatever the room, but only
+        # after it tried. A PodGroup that is Pending without that condition may be why the pods are
+        # missing: Volcano's webhook refuses them.
         lacks = len(pods) < max(1, pod_group.spec.min_member or 0)
         if refused is not None and scope.pods_known and lacks:
             continue
@@ -221,7 +219,7 @@ def _finding(
 
 
 def _refused(pod_group: PodGroup) -> Condition | None:
-    """Return the condition Unschedulable if it holds: Volcano leaves it beside Scheduled."""
+    """Return the condition Unschedulable if it is current: Volcano keeps it beside Scheduled."""
     refused = pod_group.status.condition(_UNSCHEDULABLE, "True")
     scheduled = pod_group.status.condition("Scheduled", "True")
     if refused is None or scheduled is None:
@@ -234,7 +232,7 @@ _KEY_BYTES: Final = 80
 
 
 def placement(spec: api.ModelServingSpec) -> str:
-    """Return what narrows the choice of nodes, after a separator; empty where nothing does."""
+    """Return the constraints on the choice of nodes, after a separator, or an empty string."""
     topology = spec.template.network_topology
     policies = (
         (("a group", topology.group_policy or topology), ("a role", topology.role_policy))
@@ -265,7 +263,7 @@ def _tier(policy: api.TopologyPolicy) -> str:
 
 
 NOT_MADE: Final = 26
-"""Severity of a pod that does not exist, on the scale of those of pods."""
+"""Severity of a missing pod, on the scale of pod faults."""
 
 _TOO_MANY: Final = 5
 _NOT_UP: Final = frozenset({InstanceStatus.CREATING, InstanceStatus.NOT_FOUND})
@@ -273,11 +271,11 @@ _TERMINAL: Final = frozenset({"Failed", "Succeeded"})
 
 
 def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
-    """Yield a finding for each pod at fault, and for each instance that lacks some.
+    """Yield a finding for each pod at fault, and for each instance that lacks pods.
 
-    Every pod of an instance that is not Running has a finding unless it is Ready, one in its
-    start-up too: what a container suffered from ends only when its pod is Ready or gone. An
-    instance of a role that its group should not have need not come up.
+    Every pod of an instance that is not Running has a finding unless it is Ready, even during its
+    start-up: a container's fault ends only when its pod is Ready or gone. An instance of a role
+    that its group should not have need not come up.
     """
     for group, instance in instances_of(scope.staying):
         if instance.status not in _NOT_UP or not instance.listed:
@@ -294,7 +292,7 @@ def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
                     related=scope.pod_ref(pod.name),
                     cause=f"{instance.id} {fault.cause}",
                     text=f"pod {pod.name}: {fault.detail} ({place_of(group, instance)})",
-                    # A pod that exists is a matter of kubelet and scheduler, not of the controller.
+                    # An existing pod depends on kubelet and scheduler, not on the controller.
                     independent=True,
                 )
         yield from _about_number(scope, group, instance)
@@ -341,13 +339,13 @@ def _about_number(
 
 
 _LEFT_OVER: Final = 15
-"""Severity of what stays when all pods are gone, on the scale of those of pods."""
+"""Severity of objects that remain when all pods are gone, on the scale of pod faults."""
 
 
 def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each pod that terminates, and for each leftover that is being deleted.
 
-    Each has a budget. None of it is a matter of the controller: it has asked for the deletion.
+    Each has a budget. None depends on the controller, which has already requested the deletion.
     """
     startup = startup_budget(scope)
     for group, instance in instances_of(scope.groups):
@@ -374,7 +372,7 @@ def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
 
 
 def _leftovers(scope: ModelServingScope) -> Iterator[Finding]:
-    """Yield Services and PodGroups that are being deleted while no pod of theirs is there."""
+    """Yield a finding for each Service or PodGroup that is being deleted and has no pods."""
     with_pods = {
         (group.name, instance.role, instance.id)
         for group, instance in instances_of(scope.groups)
@@ -410,7 +408,7 @@ def _leftovers(scope: ModelServingScope) -> Iterator[Finding]:
 
 
 _DEADLINE: Final = timedelta(seconds=600)
-"""How long nothing may happen; a Deployment's default."""
+"""The longest time without progress; a Deployment's default."""
 
 _LEFT_ALONE: Final = 20
 _BEING_REPLACED: Final = 10
@@ -419,8 +417,8 @@ _BEING_REPLACED: Final = 10
 def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each group that an update waits for, or for the next it should take.
 
-    An old group that partition protects takes nothing of what may be unavailable, so an update goes
-    on whatever becomes of it. Of groups whose instances are updated one by one that is not known.
+    An old group that partition protects does not count against maxUnavailable, so an update goes on
+    whatever happens to it. For updates of single instances, that is not known.
     """
     waiting = [each for each in scope.staying if each.awaits_update]
     if not waiting or not scope.pods_known:

@@ -1,4 +1,4 @@
-"""What is seen of a ModelServing, and how its findings are put into words."""
+"""The state of a ModelServing as its probes see it, and the references in their findings."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from reporter.workload.owners import latest
 from reporter.workload.pod import asked_to_end
 
 NOT_MADE_BUDGET: Final = timedelta(seconds=300)
-"""How long the controller may take to make a pod or group: several tries, with back-off."""
+"""How long the controller may take to create a pod or group: several tries, with back-off."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class ModelServingScope(SubjectScope[ModelServing]):
 
     @property
     def derived(self) -> tuple[Derived, ...]:
-        """The status it should have; none while what it rests on is not all known."""
+        """The wanted status; empty while some of its inputs are unknown."""
         return () if self.facts.unread else (Derived(self.ref, self._derivation.status),)
 
     @property
@@ -54,7 +54,7 @@ class ModelServingScope(SubjectScope[ModelServing]):
 
     @property
     def wants_pods(self) -> bool:
-        """Whether any role has instances; of groups without pods nothing may be seen."""
+        """False if no role wants instances; groups without pods may be invisible."""
         roles = self.object.roles
         return not roles or any(role.wanted for role in roles)
 
@@ -79,45 +79,44 @@ class ModelServingScope(SubjectScope[ModelServing]):
 
     @cached_property
     def in_the_way(self) -> Mapping[str, str]:
-        """The pods that carry its labels and are another owner's, with their groups, by name.
+        """The groups of pods that have its labels but another owner, by the pods' names.
 
-        A deleted ModelServing of the same name may have left them. While they are there, pods of
-        that name cannot be made.
+        A deleted ModelServing of the same name may have left such pods. While they exist, pods of
+        the same names cannot be created.
         """
         own = set(map(id, self.pods))
         others = (pod for pod in self.facts.pods if id(pod) not in own)
         return {pod.name: pod.metadata.label(GROUP_LABEL) or "" for pod in others}
 
     def last_made(self, pods: Iterable[Pod]) -> datetime | None:
-        """Return when the youngest of some pods was made, or asked to end; else the ModelServing.
+        """Return when the newest pod was created or asked to end, else the ModelServing's creation.
 
-        What is missing or not ready beside them is no older. The ModelServing alone says nothing:
-        it may be a start-up budget old when a rollout begins.
+        A fault beside these pods is no older. The ModelServing alone proves nothing: it may be
+        older than the start-up budget when a rollout begins.
         """
         steps = (asked_to_end(pod) if pod.deleting else pod.created for pod in pods)
         return latest(*steps) or self.object.created
 
     def pod_ref(self, name: str) -> ObjectRef:
-        """Return the reference to a pod by its name alone: a recreated one takes its place."""
+        """Return a reference to a pod by its name only: a recreated pod takes its place."""
         return PODS.ref_named(self.object.namespace, name)
 
     def group_ref(self, group: GroupState) -> ObjectRef:
-        """Return what stands for a group: its PodGroup, else the first of its pods by name."""
+        """Return the object that represents a group: its PodGroup, else its first pod, by name."""
         if self.facts.pod_groups is not None:
             return PODGROUPS.ref_named(self.object.namespace, group.name)
         first = next((each.name for each in self.object.roles), "")
         return self.pod_ref(f"{group.name}-{first}-0-0")
 
     def instance_ref(self, group: GroupState, instance: InstanceState) -> ObjectRef:
-        """Return what stands for an instance: its entry pod, by name."""
+        """Return the object that represents an instance: its entry pod, by name."""
         return self.pod_ref(f"{group.name}-{instance.id}-0")
 
     def updating(self, group: GroupState) -> InstanceState | None:
-        """Return the instance that the update of a group has come to; None if it goes as a whole.
+        """Return the instance that the update of a group has reached; None if it goes as a whole.
 
         Instances are replaced from the highest ordinal down (volcano-sh/kthena at 3cc0572), so the
-        highest of those that are away, else of those that are left, is the one that the others
-        wait for.
+        others wait for the highest instance that is not Running, or else the highest that is left.
         """
         if not self.object.rolls_roles or not group.awaits_update:
             return None
