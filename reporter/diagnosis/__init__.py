@@ -1,1 +1,1 @@
-"""Why a pod does not do what it should: one pure function, and what it is made of."""
+"""Why a pod does not work: one pure function, `pod.diagnose`, and its parts."""

@@ -1,7 +1,7 @@
 """Why no new node comes for a pod: Karpenter, the cluster autoscaler, GKE.
 
-That existing nodes do not do is where an autoscaler starts; where one is there, the cause is why it
-makes none. Its words stand in Events of the pod, most of them Normal, and on objects of its own:
+An autoscaler acts if no existing node fits. In a cluster that has one, the cause is why it adds no
+node. It reports that in Events about the pod, most of them Normal, and on its own objects:
 NodePools, NodeClaims (Events in `default`; one without capacity is deleted at once, so only its
 Event remains), and the ConfigMap `kube-system/cluster-autoscaler-status`.
 
@@ -27,7 +27,7 @@ from reporter.snapshot.snapshot import Snapshot
 
 _SAID_BYTES: Final = 260
 _BOOT: Final = timedelta(minutes=15)
-"""A machine that was asked for is a node by then."""
+"""A requested machine normally becomes a node within this time."""
 
 _NOMINATED: Final = re.compile(r"nodeclaim/([a-z0-9.-]{1,253})")
 _GROUP: Final = re.compile(r"\[\{(\S{1,253}) (\d+)->(\d+) \(max: (\d+)\)")
@@ -66,7 +66,7 @@ _KARPENTER: Final = (
         "it does not tolerate the taints of the nodes that Karpenter would make ({said})",
      "Add a toleration to the pod, or remove the taint from the NodePool."),
 )  # fmt: skip
-"""Fragments of Karpenter's `FailedScheduling`, what is nearest to a cause first."""
+"""Fragments of Karpenter's `FailedScheduling`, the most specific first."""
 
 _NO_GROUP: Final = (
     ("max node group size reached", "group-maximum",
@@ -124,7 +124,7 @@ _OF_LAUNCH: Final = {
         "Look at who should lift the taint, or at the node.")
         for each in ("StartupTaintsExist", "KnownEphemeralTaintsExist", "NodeNotReady")},
 }  # fmt: skip
-"""What keeps a machine from being a node, by a condition of its NodeClaim and its reason."""
+"""Why a machine is not a usable node, by the type and reason of its NodeClaim's condition."""
 
 _CLOUD_QUOTA: Final = Wording("quota", "no node comes, the cloud's quota is used up: {said}",
     "the cloud's quota is used up", "Raise the quota of the cloud.")  # fmt: skip
@@ -142,7 +142,7 @@ _POOL_FULL: Final = Wording("capacity", "no node comes, the node pool cannot gro
 
 
 def why_no_node(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return why an autoscaler makes no node for a pod; None where none is there or says so."""
+    """Return why an autoscaler adds no node for a pod; None without an Event that says so."""
     for event in snapshot.evidence.events_of("Pod", pod):
         found: Diagnosis | None = None
         if event.reason == "Nominated" and (name := _NOMINATED.search(event.message)):
@@ -159,7 +159,7 @@ def why_no_node(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def what_comes(pod: Pod, snapshot: Snapshot, now: datetime | None) -> Diagnosis | None:
-    """Return which node is on its way for a pod, or has not come in time; None where none is."""
+    """Return which node is on its way for a pod, or is late; None if none was requested."""
     for event in snapshot.evidence.events_of("Pod", pod):
         if event.reason == "TriggeredScaleUp":
             group = _GROUP.search(event.message)
@@ -191,7 +191,7 @@ def _said(text: str) -> str:
 
 
 def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
-    """Return the nearest cause that Karpenter gives; it has one for each NodePool."""
+    """Return the most specific cause that Karpenter gives; it gives one for each NodePool."""
     parts = event.message.split("; ")
     asks = " and ".join(f"{n} {clean(k)}" for k, n in pod.spec.devices) or "what it asks for"
     for fragment, code, cause, action in _KARPENTER:
@@ -219,7 +219,7 @@ def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
 
 
 def _pool_of(part: str, snapshot: Snapshot) -> str:
-    """Return the NodePool that a reason of Karpenter is about; empty if it may be any."""
+    """Return the name of the NodePool that Karpenter's text is about; empty if ambiguous."""
     named = _POOL.search(part)
     pools = [*snapshot[NODEPOOLS]]
     if named is not None:
@@ -248,7 +248,7 @@ def _limits(pool: NodePool | None, pod: Pod, *, sure: bool = True) -> Diagnosis 
 
 
 def _unusable(snapshot: Snapshot) -> Diagnosis | None:
-    """Return which NodePool makes no nodes by its own conditions."""
+    """Return the first NodePool whose conditions say that it makes no nodes, or None."""
     for pool in snapshot[NODEPOOLS]:
         for name in ("NodeClassReady", "ValidationSucceeded", "Ready"):
             if found := pool.status.condition(name, "False"):
@@ -258,7 +258,7 @@ def _unusable(snapshot: Snapshot) -> Diagnosis | None:
 
 
 def why_none_can_come(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return that no NodePool can make a node by its own limits and conditions."""
+    """Return why no NodePool can make a node, from their limits and conditions, or None."""
     pools = [*snapshot[NODEPOOLS]]
     full = [each for each in (_limits(pool, pod, sure=False) for pool in pools) if each]
     if pools and len(full) == len(pools):
@@ -267,7 +267,7 @@ def why_none_can_come(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _claim_fault(name: str, snapshot: Snapshot) -> Diagnosis | None:
-    """Return what keeps a NodeClaim's machine from becoming a node; None while it is on its way."""
+    """Return why a NodeClaim's machine does not become a node; None while it is on its way."""
     events = [e for e in _others(snapshot, "NodeClaim") if e.about.name == name]
     if refused := next((e for e in events if e.reason in _NO_CAPACITY), None):
         return _no_capacity(refused)
@@ -304,7 +304,7 @@ def _no_capacity(event: ForeignEvent) -> Diagnosis:
 
 
 def _not_triggered(event: ForeignEvent, snapshot: Snapshot) -> Diagnosis | None:
-    """Return why the cluster autoscaler adds no node, beyond that no group fits."""
+    """Return why the cluster autoscaler adds no node, None if all it says is that none fits."""
     for fragment, code, cause, action in _NO_GROUP:
         if fragment not in event.message:
             continue
@@ -314,7 +314,7 @@ def _not_triggered(event: ForeignEvent, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _failed_group(snapshot: Snapshot) -> Diagnosis | None:
-    """Return what the cloud said of a group that cannot grow, by the autoscaler's ConfigMap."""
+    """Return the cloud's error for a node group, from Events on the autoscaler's ConfigMap."""
     for event in snapshot.evidence.events_about(_STATUS.namespace, _STATUS.kind, _STATUS.name):
         if event.reason in _NO_CAPACITY:
             group = _OWN_GROUP.search(event.message)

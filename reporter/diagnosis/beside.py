@@ -1,8 +1,8 @@
-"""Which pods keep a pod away from nodes, or are not where it wants to be: affinity to pods.
+"""Inter-pod affinity: which pods keep a pod away from nodes, or are not where it wants to be.
 
-The scheduler counts the nodes, and names neither the pods nor the rule. A rule of a pod that runs
-counts as well as one of the pod that waits (Kubernetes, "Assigning Pods to Nodes"). Terms that
-select namespaces by label are left out: labels of namespaces are not held against them here.
+The scheduler counts nodes but names neither the pods nor the rule. The rules of running pods apply
+as well as those of the pending pod (Kubernetes, "Assigning Pods to Nodes"). Terms that select
+namespaces by label are skipped: labels of namespaces are not evaluated here.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from reporter.snapshot.snapshot import Snapshot
 
 
 def _wanted(pod: Pod, snapshot: Snapshot) -> str:
-    """Return which pods it wants to be beside, by which label of nodes, and where they are."""
+    """Return the pods that it wants to be near, the topology key, and where those pods run."""
     affinity = pod.spec.affinity and pod.spec.affinity.pod_affinity
     told = []
     for each in (affinity.required if affinity else None) or ():
@@ -37,7 +37,7 @@ def _wanted(pod: Pod, snapshot: Snapshot) -> str:
 
 
 def _unwanted(pod: Pod, snapshot: Snapshot) -> str:
-    """Return which pods that are on nodes it does not want beside it."""
+    """Return the placed pods that its own anti-affinity rules exclude."""
     terms = pod.spec.affinity.kept_away if pod.spec.affinity else ()
     spaces = {one for each in terms for one in each.namespaces or (pod.namespace,)}
     found = (other for one in sorted(spaces) for other in snapshot[PODS].in_namespace(one))
@@ -50,7 +50,7 @@ def _unwanted(pod: Pod, snapshot: Snapshot) -> str:
 
 
 def _kept_away_by(pod: Pod, snapshot: Snapshot) -> str:
-    """Return which pods that are on nodes do not want it beside them, and by which labels."""
+    """Return the placed pods whose anti-affinity rules exclude it, and the rules' selectors."""
     found = [
         (f"{each.namespace}/{each.name}", selected(term.label_selector))
         for each in snapshot.once(_with_terms, _with_terms)
@@ -69,7 +69,7 @@ _BY_TEXT: Final[dict[str, Callable[[Pod, Snapshot], str]]] = {
 
 
 def which(said: str, pod: Pod, snapshot: Snapshot) -> str:
-    """Return in brackets which pods and rules a text of the scheduler is about, or nothing."""
+    """Return in brackets the pods and rules behind a scheduler message, or an empty string."""
     of = _BY_TEXT.get(said)
     found = of(pod, snapshot) if of else ""
     return f" ({found})" if found else ""
@@ -88,7 +88,7 @@ def _is_placed(pod: Pod) -> bool:
 
 
 def _applies(term: PodAffinityTerm, owner: Pod, other: Pod) -> bool:
-    """Return whether a rule of one pod is about another one."""
+    """True if a rule of the owner selects the other pod."""
     if term.namespace_selector is not None or term.label_selector is None or owner is other:
         return False
     spaces = term.namespaces or (owner.namespace,)

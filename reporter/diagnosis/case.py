@@ -1,15 +1,15 @@
-"""A pod at fault, with what others said about it, and how its containers ended.
+"""A pod at fault, with the Events about it and how its containers ended; refused pods.
 
-An exit code above 128 is 128 and the signal that ended the process (Kubernetes, "Determine the
+An exit code above 128 is 128 plus the signal that ended the process (Kubernetes, "Determine the
 Reason for Pod Failure"; POSIX shells). The kubelet keeps the termination message in the pod's
-status: what the container wrote to its `terminationMessagePath`, or the end of its log with
-`terminationMessagePolicy: FallbackToLogsOnError`.
+status: the text that the container wrote to its `terminationMessagePath`, or the end of its log
+with `terminationMessagePolicy: FallbackToLogsOnError`.
 
-Why pods of a workload could not be made: who refused them at admission, and for what. No pod
-exists, so nothing of a pod says so. A ReplicaSet and its Deployment have the condition
-`ReplicaFailure`; of a StatefulSet, a Job, a DaemonSet, a LeaderWorkerSet and of Kthena's groups
-only Events tell (kubernetes pkg/controller/controller_utils.go and statefulset; apiserver
-pkg/admission). Their controllers try again in minutes, and each attempt says the same.
+A pod that is refused at admission does not exist, so no pod's status names the cause. A ReplicaSet
+and its Deployment have the condition `ReplicaFailure`; for a StatefulSet, a Job, a DaemonSet, a
+LeaderWorkerSet and Kthena's groups, only Events name it (kubernetes
+pkg/controller/controller_utils.go and statefulset; apiserver pkg/admission). Their controllers
+retry within minutes, and each attempt repeats the message.
 """
 
 import re
@@ -33,19 +33,19 @@ _BAD: Final = frozenset({"Error", "OOMKilled", "DeadlineExceeded"})
 
 
 def statuses(pod: Pod) -> Iterator[ContainerStatus]:
-    """Yield the states of all containers of a pod, those of init containers first."""
+    """Yield the statuses of all containers of a pod, init containers first."""
     yield from pod.status.init_container_statuses or ()
     yield from pod.status.container_statuses or ()
 
 
 def last_end(status: ContainerStatus) -> Terminated | None:
-    """Return how a container ended, now or the last time, or None."""
+    """Return how a container ended, now or before its last restart, or None."""
     now = status.state.terminated if status.state else None
     return now or (status.last_state.terminated if status.last_state else None)
 
 
 def has_run(pod: Pod) -> bool:
-    """Tell whether a container of the pod runs, or ended and was not started again."""
+    """True if a container of the pod runs, or ended and was not restarted."""
     states = (each.state for each in statuses(pod) if each.state)
     return any(each.running or each.terminated for each in states)
 
@@ -55,7 +55,7 @@ def is_error(ended: Terminated | None) -> bool:
 
 
 def loops(status: ContainerStatus) -> bool:
-    """Tell whether the kubelet waits before it starts a container again that ended too often."""
+    """True if the kubelet backs off before it restarts a container that ended too often."""
     waiting = status.state.waiting if status.state else None
     return waiting is not None and waiting.reason == CRASH_LOOP
 
@@ -70,20 +70,20 @@ class Case:
         return cut(clean(self.pod.spec.node_name or ""), NAME_BYTES)
 
     def spec(self, name: str) -> Container | None:
-        """Return the container of that name in the pod's spec; init containers count."""
+        """Return the container or init container of that name in the pod's spec."""
         spec = self.pod.spec
         every = (*(spec.containers or ()), *(spec.init_containers or ()))
         return next((each for each in every if each.name == name), None)
 
     def words(self, name: str) -> str:
-        """Return how messages name a container, with its kind: `init container fetch`."""
+        """Return the name of a container for messages, with its kind: `init container fetch`."""
         init = any(each.name == name for each in self.pod.status.init_container_statuses or ())
         spec = self.spec(name)
         kind = "sidecar" if spec and spec.restart_policy == "Always" else "init container"
         return f"{kind if init else 'container'} {cut(clean(name), NAME_BYTES)}"
 
     def place(self, name: str = "") -> Context:
-        """Return where texts about the pod, or about a container of it, are said."""
+        """Return the values that texts about the pod, or one of its containers, may use."""
         spec = self.spec(name) if name else None
         node = self.snapshot[NODES].get("", self.pod.spec.node_name or "")
         processor = node.metadata.label("kubernetes.io/arch") if node else ""
@@ -106,7 +106,7 @@ class Case:
         return self.snapshot.evidence.events_of("Pod", self.pod)
 
     def said(self, reason: str, container: str = "") -> Iterator[ForeignEvent]:
-        """Yield the Events of a reason, the newest first; of one container where it is named."""
+        """Yield the Events of a reason, newest first; only those about `container`, if given."""
         alone = sum(not each.ready for each in statuses(self.pod)) <= 1
         named = re.compile(rf"\b{re.escape(container)}\b")
         for each in self.events:
@@ -117,7 +117,7 @@ class Case:
                 yield each
 
     def log(self, container: str) -> LogCause | None:
-        """Return what the log of a container says; None where it was not read."""
+        """Return the cause found in a container's log, or None if the log was not read."""
         return self.snapshot.evidence.log_of(self.pod.namespace, self.pod.name, container)
 
 
@@ -143,11 +143,11 @@ _RUNNING: Final = re.compile(
     | \bpid[=:\ ]\ ?\d+
     """
 )
-"""What another crash says otherwise: times, process ids. A message is to be stable."""
+"""Values that differ from crash to crash: times, process ids. Messages must be stable."""
 
 
 def exit_words(code: int, reason: str | None = None) -> str:
-    """Return an exit code with what it means: `exit code 143: asked to stop`."""
+    """Return an exit code with its meaning: `exit code 143: asked to stop`."""
     meaning = _MEANING.get(code, "")
     if reason == _OUT_OF_MEMORY:
         meaning = "killed, out of memory"
@@ -155,7 +155,7 @@ def exit_words(code: int, reason: str | None = None) -> str:
 
 
 def last_words(message: str | None) -> str:
-    """Return the last line of a termination message, clean, bounded and without running values."""
+    """Return the last line of a termination message, clean, cut, without times and process ids."""
     lines = clean_lines(message or "")
     if not lines:
         return ""
@@ -164,7 +164,7 @@ def last_words(message: str | None) -> str:
 
 
 def ending(ended: Terminated) -> str:
-    """Return what follows the name of a container's end: its exit code, and its last words."""
+    """Return a suffix for the end of a container: its exit code and its last words."""
     said = last_words(ended.message)
     return f" ({exit_words(ended.exit_code, ended.reason)})" + (f": {said}" if said else "")
 
@@ -177,7 +177,7 @@ _SERVICE: Final = re.compile(
 _QUOTA: Final = r"[^\n,]{1,120}(?:,[^\n,:]{1,120}=[^\n,:]{1,60})*"
 
 REFUSES_ALL: Final = "webhook-down"
-"""A webhook out of reach: with failurePolicy Fail no pod is made that it would be asked about."""
+"""A webhook is unreachable: with failurePolicy Fail, all requests that it covers fail."""
 
 REFUSALS: Final = (
     TextRow("quota", rf"exceeded quota: (?P<name>[^,\s]{{1,253}}), requested: (?P<asks>{_QUOTA}), "
@@ -262,7 +262,7 @@ REFUSALS: Final = (
 
 
 def refusal(text: str | None, namespace: str) -> Diagnosis | None:
-    """Return who refused a pod and for what, in its controller's words; None if unknown."""
+    """Return who refused a pod and why, from its controller's message; None if unknown."""
     found = meaning(REFUSALS, text, Context(namespace=namespace), service=_service(text or ""))
     if found is None or found.code != REFUSES_ALL:
         return found
@@ -283,11 +283,11 @@ ERRORS: Final = (
         r'(?P<verb>\w{1,30}) resource "(?P<what>[^"]{1,200})"',
         "{user} may not {verb} {what}", "Add the rule to its role."),
 )  # fmt: skip
-"""What keeps a controller from making what a model needs, in the API server's words."""
+"""API server errors that keep a controller from creating the objects of a model."""
 
 
 def why_it_fails(text: str | None, namespace: str) -> Diagnosis | None:
-    """Return why the API server does not do what a controller asks of it; None if unknown."""
+    """Return why the API server refuses a controller's request; None if unknown."""
     found = meaning(ERRORS, text, Context(namespace=namespace)) or refusal(text, namespace)
     if found is None or found.code != REFUSES_ALL:
         return found
@@ -301,7 +301,7 @@ def _service(text: str) -> str:
 
 
 def why_not_made(kind: str, owner: KubeObject | ObjectRef, snapshot: Snapshot) -> Diagnosis | None:
-    """Return why a workload's pods are not made, by the newest Event of its controller about it."""
+    """Return why a workload's pods are not created, from its controller's newest Event."""
     for each in snapshot.evidence.events_about(owner.namespace, kind, owner.name):
         if each.reason in _CREATES:
             found = refusal(each.message, owner.namespace)

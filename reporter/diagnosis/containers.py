@@ -1,19 +1,18 @@
-"""Why a container does not start, or ended: its image, its configuration, its end, its log.
+"""Why a container does not start, or ended: its image, its configuration, its exit, its log.
 
-What the container's own state says comes first, then Events about it, then its log by the table of
-signatures: an exit code says least. Of a text from a runtime the end is quoted, of a log only what
-a signature extracts. 137 is SIGKILL, which has many senders: a probe is told from memory by the
-Event `Killing` of the kubelet, or by how long the container ran.
+The container's own state comes first, then Events about it, then its log, matched against the
+signatures; the exit code says least. Messages quote the end of a runtime's text, but from a log
+only what a signature extracts. 137 is SIGKILL, which has many senders: the kubelet's Event
+`Killing`, or how long the container ran, distinguishes a failed probe from a lack of memory.
 
-A container that runs and is not ready is asked by somebody, at a path and a port, and answers
-something: that is the cause to name. The Event `Unhealthy` has the answer. Nobody listening is what
-loading looks like too: an engine listens once its model is loaded (vLLM binds its port before, and
-listens after). So a refused connection is a fault only where the start is over, and says "loading"
-before.
+If a container runs and is not ready, the cause to name is the probe's path and port and the answer
+to it, which is in the Event `Unhealthy`. A refused connection may just mean loading: an engine
+listens once its model is loaded (vLLM binds its port before, and listens after). So it is a fault
+only after the start; until then the cause is "loading".
 
-A liveness probe without a start-up probe has no patience: the kubelet ends the container after
-initialDelaySeconds + periodSeconds x failureThreshold, again and again, before a large model is
-loaded, and the exit code is 137 as for lack of memory (Kubernetes, "Liveness, Readiness, and
+A liveness probe without a start-up probe does not wait for loading: the kubelet ends the container
+after initialDelaySeconds + periodSeconds x failureThreshold, again and again, before a large model
+is loaded, and the exit code is 137 as for lack of memory (Kubernetes, "Liveness, Readiness, and
 Startup Probes").
 """
 
@@ -49,11 +48,11 @@ _BY_SIGNAL: Final = frozenset({137, 143})
 _UNREAD: Final = frozenset(
     {"OOMKilled", _NOT_STARTED, "ContainerStatusUnknown", "DeadlineExceeded"}
 )
-"""How a container ended where its log says no more."""
+"""Termination reasons for which the log adds nothing."""
 
 
 def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
-    """Return why a container that is not ready does not start, or ended; None if nothing says."""
+    """Return why a container that is not ready does not start, or ended; None if unknown."""
     waiting = status.state.waiting if status.state else None
     reason = (waiting.reason if waiting else None) or ""
     if waiting is not None and reason in OF_IMAGES:
@@ -75,7 +74,7 @@ def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
 
 
 def of_its_log(case: Case, status: ContainerStatus) -> str:
-    """Return what a message ends with where only the log of a container can say why it ended."""
+    """Return a note for the message if only a container's log can say why it ended."""
     ended = last_end(status)
     if ended is None or ended.reason in _UNREAD or not is_error(ended):
         return ""
@@ -100,13 +99,13 @@ def _image(case: Case, status: ContainerStatus, text: str) -> Diagnosis | None:
     told = replace(found, cause=f"{case.words(status.name)}: {found.cause}{more}")
     if found.object is not None or not place.image:
         return told
-    # An image is no object of the cluster; this names it where several models use it.
+    # An image is not a Kubernetes object; this groups the models that share it.
     image = ObjectRef("", "Image", case.pod.namespace, cut(clean(place.image), 200))
     return replace(told, object=image, shared=True)
 
 
 def _secrets(case: Case) -> str:
-    """Return with which Secrets the pod pulls; nodes may have credentials of their own."""
+    """Return which Secrets the pod pulls with; nodes may have credentials of their own."""
     names = [each.name for each in case.pod.spec.image_pull_secrets or ()]
     return f"; the pod pulls with {some(names)}" if names else ""
 
@@ -150,7 +149,7 @@ def _by_last_words(message: str) -> LogCause:
 
 
 def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
-    """Return why a container that should run ended with success: some engines do on errors."""
+    """Return why a container that should run exits with 0, as some engines do on errors."""
     if not loops(status):
         return None
     log = case.log(status.name)
@@ -180,10 +179,10 @@ def _by_log(case: Case, name: str, log: LogCause, *, what: str) -> Diagnosis:
 
 
 def _given_one(case: Case) -> str:
-    """Return what else must be so where a container sees no GPU, although it was given one.
+    """Return a hint if a container sees no GPU although its pod was given one.
 
-    The device plugin gives it one; the NVIDIA runtime makes it visible. A pod gets that runtime by
-    its class, or where it is the node's default (NVIDIA/k8s-device-plugin, README).
+    The device plugin assigns the GPU; the NVIDIA runtime makes it visible. A pod gets that runtime
+    by its runtime class, or if it is the node's default (NVIDIA/k8s-device-plugin, README).
     """
     devices = (each for each in case.pod.spec.devices if each[0].startswith("nvidia.com/"))
     gpus = next((f"{count} {name}" for name, count in devices), "")
@@ -196,9 +195,9 @@ def _given_one(case: Case) -> str:
 
 
 def _longest(case: Case, reason: str, container: str) -> str:
-    """Return the longest of the newest messages of a reason.
+    """Return the longest of the ten newest messages of a reason.
 
-    Repeats, such as "Error: ErrImagePull", say less than the text that they follow.
+    Follow-ups such as "Error: ErrImagePull" say less than the message that they follow.
     """
     said = (each.message for each in case.said(reason, container))
     return max(islice(said, 10), key=len, default="")
@@ -209,11 +208,11 @@ _UNHEALTHY: Final = re.compile(
     r"(?P<probe>Liveness|Readiness|Startup) probe (?:failed|errored)[^:]{0,60}: "
 )
 _SLACK: Final = 45
-"""Seconds past its budget that a container may run that a probe ends: one period, and its grace."""
+"""Seconds that a container may run past its budget until a probe ends it: its stop takes time."""
 
 
 _SAME_END: Final = timedelta(minutes=5)
-"""How far an Event and the end that it is about may lie apart: the grace period, and clocks."""
+"""The most time between an Event and the exit that it is about: grace period and clock skew."""
 
 
 class _Answer(NamedTuple):
@@ -256,7 +255,7 @@ _ANSWERS: Final = tuple(
 
 
 def asks(probe: Probe | None) -> str:
-    """Return what a probe asks: `GET :8000/health`, `tcp :8000`, `exec`; empty without one."""
+    """Return the target of a probe: `GET :8000/health`, `tcp :8000`, `its command`; or nothing."""
     if probe is None:
         return ""
     if probe.http_get is not None:
@@ -281,8 +280,8 @@ def _killed_by(
 ) -> Diagnosis | None:
     """Return the probe that ended a container, by the kubelet's Event or by how long it ran.
 
-    A container may answer SIGTERM with an exit code of its own, as any other end has: of that only
-    an Event of about its time tells, and not `by_time` how long it ran.
+    A container that handles SIGTERM may exit with any code. Without `by_time`, only an Event of
+    about the same time counts, as any failure may have such a code.
     """
     spec = case.spec(status.name)
     if spec is None or not (by_time or ended.finished_at):
@@ -290,7 +289,7 @@ def _killed_by(
     if found := _said_killing(case, status.name, ended):
         return _killed(case, spec, found, sureness=Sureness.CERTAIN)
     asked = (("startup", spec.startup_probe), ("liveness", spec.liveness_probe))
-    # Without a start-up that succeeded, the other one never asks.
+    # The liveness probe does not run before the start-up probe has succeeded.
     kind, probe = next((each for each in asked if each[1] is not None), ("", None))
     if by_time and probe is not None and _ran_as_long(ended, probe):
         return _killed(case, spec, kind, sureness=Sureness.LIKELY)
@@ -298,10 +297,9 @@ def _killed_by(
 
 
 def _said_killing(case: Case, container: str, ended: Terminated) -> str:
-    """Return which probe the kubelet says to have ended a container by; empty where it says
-    nothing.
+    """Return the probe for which the kubelet says that it ended a container, or nothing.
 
-    An Event lasts an hour: one of another time is about another end.
+    An Event lasts an hour: one from another time is about another exit.
     """
     for each in case.said("Killing", container):
         found = _KILLING.search(each.message)
@@ -333,7 +331,7 @@ def _by_hook(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosi
 def _ran_as_long(ended: Terminated, probe: Probe) -> bool:
     if ended.started_at is None or ended.finished_at is None:
         return False
-    # In seconds: a probe may have more than a timedelta holds.
+    # In seconds: the budget of a probe may overflow a timedelta.
     ran = (ended.finished_at - ended.started_at).total_seconds()
     budget, period = probe.budget_seconds, probe.period_seconds or 10
     return budget - period <= ran <= budget + period + _SLACK
@@ -370,7 +368,7 @@ def _killed(case: Case, spec: Container, kind: str, *, sureness: Sureness) -> Di
 
 
 def _answer(case: Case, spec: Container, kind: str) -> _Answer | None:
-    """Return what a probe is answered by the newest Event about it, with the text filled in."""
+    """Return the answer to a probe from the newest Event about it, with its text filled in."""
     probe = {"startup": spec.startup_probe, "liveness": spec.liveness_probe}.get(
         kind, spec.readiness_probe
     )
@@ -389,9 +387,9 @@ def _answer(case: Case, spec: Container, kind: str) -> _Answer | None:
 
 
 def unready(case: Case) -> Diagnosis | None:
-    """Return which container runs and is not ready, what it is asked, and what it answers.
+    """Return which container runs and is not ready, its probe, and the answer to it.
 
-    None where no probe is known, or where all that is known is that it still loads.
+    None if neither a probe nor a log explains it.
     """
     running = [
         each for each in statuses(case.pod) if each.state and each.state.running and not each.ready
@@ -402,11 +400,11 @@ def unready(case: Case) -> Diagnosis | None:
 
 
 _VAGUE: Final = frozenset({"loading", "probe", "probe-unready", "probe-slow"})
-"""What probes say of a container that does not answer, whatever keeps it from that."""
+"""Codes of diagnoses that only say that a container does not answer, not why."""
 
 
 def _or_by_log(case: Case, status: ContainerStatus, found: Diagnosis | None) -> Diagnosis | None:
-    """Return what the log of a container names for certain, where its probe names no cause."""
+    """Return the certain cause from a container's log if its probe names none, else `found`."""
     log = case.log(status.name)
     if log is None or not log.certain or log.loads or (found and found.code not in _VAGUE):
         return found
@@ -430,7 +428,7 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
         cause = f"{name} listens on {at[0]}, and its {words} probe asks {asked}, which is refused"
         brief = f"listens on {at[0]}"
         return Diagnosis("probe-port", cause, brief, at[1], sureness=Sureness.LIKELY)
-    # While KAITO's engine loads, its page answers 404 to whatever is asked.
+    # While KAITO's engine loads, it answers every request with 404.
     tells = log is not None and log.loads
     loads = starts and (answer is None or (answer.code == "probe-path" and tells))
     if loads or (refused and (starts or not beside or tells)):
@@ -450,7 +448,7 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
 
 
 def _elsewhere(listens: str, port: int | None) -> tuple[str, str] | None:
-    """Return where a server listens that does not answer on a port, and what to do, or None."""
+    """Return where a server listens instead of on the probe's port, and the action, or None."""
     host, _, own = listens.rpartition(":")
     if not listens or port is None:
         return None
@@ -462,7 +460,7 @@ def _elsewhere(listens: str, port: int | None) -> tuple[str, str] | None:
 
 
 def _loading(name: str, starts: Probe | None, asked: str, *, log: LogCause | None) -> Diagnosis:
-    """Return that a container loads, by its start-up probe and its log, or that it may."""
+    """Return the diagnosis that a container loads, or may, from its start-up probe and its log."""
     shown = "its log shows that it loads" if log is not None and log.loads else ""
     if starts is not None:
         cause = f"{name} still loads: its start-up probe ({asked}) allows {numbers(starts)}"

@@ -1,10 +1,10 @@
 """Why a node offers fewer devices than it has, or none.
 
-A kubelet knows devices only from a plugin that runs beside it (Kubernetes, "Device Plugins";
-kubelet, cm/devicemanager): without the key no plugin ever registered; 0 of N is a plugin that is
-gone or has marked all unhealthy; 0 of 0 one that is gone for over 5 min; M of N means that N - M
-are unhealthy, and NVIDIA's plugin marks none healthy again until it is restarted. Use never lowers
-what is offered.
+A kubelet knows devices only from a plugin on its node (Kubernetes, "Device Plugins"; kubelet,
+cm/devicemanager). If the resource key is missing, no plugin ever registered; 0 of N: the plugin is
+gone or has marked all unhealthy; 0 of 0: it has been gone for over 5 min; M of N: N - M are
+unhealthy, and NVIDIA's plugin marks none healthy again until it is restarted. Devices in use are
+still offered.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -38,14 +38,14 @@ _CHAIN: Final = (
     ("nvidia-driver-daemonset", "the driver"),
     ("nvidia-container-toolkit-daemonset", "the container toolkit"),
 )
-"""What the GPU operator runs on a node before the plugin can work, in this order (label `app`)."""
+"""Pods of the GPU operator (label `app`) that must work before the plugin can, in this order."""
 
 _OFF: Final = ("nvidia.com/gpu.deploy.operands", "nvidia.com/gpu.deploy.device-plugin")
 _CONDITIONS: Final = (
     "GPUMissing", "XIDErrors", "NVLinkStatusInactive", "UnhealthyNvidiaDevicePlugin",
     "UnhealthyNvidiaDCGMServices",
 )  # fmt: skip
-"""Conditions of AKS's node problem detector that are True where devices are at fault."""
+"""Conditions of AKS's node problem detector that are True if devices are at fault."""
 
 
 _UNHEALTHY: Final = Wording("device-unhealthy", "{whole} offers {offer}: {bad} {said}",
@@ -59,7 +59,7 @@ def why_missing(
 ) -> Diagnosis:
     """Return why otherwise usable nodes offer too few devices, such as `nvidia.com/gpu`.
 
-    `role` is what they are to the pod, such as `the only node that fits`.
+    `role` describes the nodes in the message, such as `the only node that fits`.
     """
     node = min(nodes, key=lambda each: (offered(each, resource), each.name))
     has = offered(node, resource)
@@ -99,7 +99,7 @@ def why_missing(
 def _why_none(
     node: Node, resource: str, snapshot: Snapshot, *, ask: Ask | None
 ) -> tuple[str, str, Sureness]:
-    """Return why nothing offers devices on a node, what to do, and how sure that is."""
+    """Return why a node offers no devices, the action, and how sure the cause is."""
     labels = node.metadata.labels or {}
     off = next((each for each in _OFF if labels.get(each) == "false"), "")
     if off:
@@ -145,9 +145,10 @@ def _of_pods(
 def why_idle(
     found: Diagnosis, nodes: Iterable[Node], *, resource: str, snapshot: Snapshot
 ) -> Diagnosis:
-    """Return that no node offers a resource, with the device plugin that runs and finds nothing.
+    """Return `found` (no node offers a resource) with a device plugin that runs and finds nothing.
 
-    The plugin of a vendor is known by its name. One that is on all nodes finds none on most.
+    The plugin's name identifies its vendor. A plugin that runs on every node finds nothing on most.
+    Nodes that offer other devices of the vendor are skipped.
     """
     vendor = resource.partition("/")[0].partition(".")[0]
     by_node = snapshot.once(_plumbing, _plumbing)
@@ -162,7 +163,7 @@ def why_idle(
 
 
 def _plumbing(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
-    """Return the device plugins' pods by node; once in a pass, as all pods are looked at."""
+    """Return the pods of device plugins and the GPU operator by node; cached for the pass."""
     apps = {app for app, _ in _CHAIN}
     found: dict[str, tuple[Pod, ...]] = {}
     for each in snapshot[PODS]:
@@ -196,7 +197,7 @@ def _pod_text(words: str, pod: Pod, ask: Ask | None) -> tuple[str, str, Sureness
 
 
 def _container_state(pod: Pod) -> str:
-    """Return what the first container that is not ready does; empty where nothing says so."""
+    """Return the state of the first waiting container, in brackets, or nothing."""
     for each in statuses(pod):
         waits = each.state.waiting if each.state and not each.ready else None
         ended = each.last_state.terminated if waits and each.last_state else None
@@ -221,7 +222,7 @@ def is_plugin(pod: Pod) -> bool:
 
 
 def other_names(nodes: Iterable[Node], resource: str) -> str:
-    """Return the other names under which devices of the same vendor are offered; maybe none."""
+    """Return in brackets the other resources of the same vendor that are offered, or nothing."""
     vendor = resource.partition("/")[0]
     found = sorted(
         {
@@ -235,7 +236,7 @@ def other_names(nodes: Iterable[Node], resource: str) -> str:
 
 
 def _said_by(node: Node) -> str:
-    """Return what the node's own conditions say of its devices."""
+    """Return in brackets what the node's own conditions say about its devices, or nothing."""
     bad = ((name, "True") for name in _CONDITIONS)
     for name, status in (*bad, ("AcceleratedHardwareReady", "False")):
         if found := node.status.condition(name, status):

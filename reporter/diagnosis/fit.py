@@ -1,11 +1,11 @@
-"""What a pod asks of a node, one demand at a time, and which nodes do not meet it.
+"""What a pod demands of a node, one demand at a time, and which nodes do not meet it.
 
-The scheduler stops at the first plugin that refuses a node and counts the node under that, so its
-text hides the other reasons. Here each node is held against every demand that needs no other pod,
-in the order in which the default plugins look (kube-scheduler, apis/config/v1/default_plugins.go):
-NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit, VolumeBinding. What depends on
-other pods (free capacity, ports, spread, affinity to pods) is no demand: the scheduler's words tell
-of it.
+The scheduler stops at the first plugin that refuses a node and counts the node under that plugin,
+so its text hides the other reasons. Here each node is checked against every demand that does not
+depend on other pods, in the order of the default plugins (kube-scheduler,
+apis/config/v1/default_plugins.go): NodeUnschedulable, TaintToleration, NodeAffinity,
+NodeResourcesFit, VolumeBinding. Constraints that depend on other pods (free capacity, ports,
+spread, affinity to pods) are not demands: for those the scheduler's text is used.
 """
 
 import math
@@ -25,7 +25,7 @@ _STATE_TAINTS: Final = (
     "node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeletedByClusterAutoscaler",
     "karpenter.sh/disrupted", "karpenter.sh/unregistered",
 )  # fmt: skip
-"""Beginnings of the keys of taints that say in which state a node is, and not whom it is for."""
+"""Key prefixes of taints that describe the state of a node rather than its purpose."""
 
 _CORDON: Final = o.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
@@ -35,16 +35,16 @@ ACCELERATOR_LABELS: Final = (
     "nvidia.com/gpu.present", "cloud.google.com/gke-accelerator", "k8s.amazonaws.com/accelerator",
     "kubernetes.azure.com/accelerator",
 )  # fmt: skip
-"""Labels of nodes that have GPUs of NVIDIA, also while nothing offers them."""
+"""Labels of nodes that have NVIDIA GPUs, even while no plugin offers them."""
 
 PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")
-"""Conditions of a node that evicts pods and takes no more."""
+"""Conditions of a node that evicts pods and accepts no new ones."""
 
 _MEMORY: Final = ("memory", "ephemeral-storage", "storage")
 
 
 class Plugin(StrEnum):
-    """Which filter of the scheduler refuses a node, by the words that its text has of it."""
+    """The scheduler's filter that refuses a node; the value is its text in the message."""
 
     CORDON = "node(s) were unschedulable"
     TAINT = "node(s) had untolerated taint"
@@ -55,11 +55,11 @@ class Plugin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """One thing that a pod asks of a node.
+    """One condition that a node must meet for a pod.
 
-    `what` is a resource, of which it `asks` so much, a label with its value, or the name of a
-    volume. `state`: it is about a state of the node, which may pass. Each of the `requirements` has
-    to hold, and one of the `terms` of an affinity.
+    `what` is a resource, of which the pod requests the amount `asks`, a label with its value, or
+    the name of a volume. `state` marks a demand about a state of the node, which may pass. All
+    `requirements` must match, and one of the `terms` of an affinity.
     """
 
     plugin: Plugin
@@ -110,7 +110,7 @@ class Demand:
         ]
 
     def why(self, node: o.Node) -> str:
-        """Return why the node does not do, as what follows its name: `has no nvidia.com/gpu`."""
+        """Return why the node does not fit, to follow its name: `offers no nvidia.com/gpu`."""
         match self.plugin:
             case Plugin.CORDON:
                 return "is cordoned"
@@ -128,7 +128,7 @@ class Demand:
 
 
 def demands_of(pod: o.Pod, snapshot: Snapshot) -> list[Demand]:
-    """Return what a pod asks of nodes, in the order in which the scheduler looks."""
+    """Return the demands of a pod, in the order in which the scheduler checks them."""
     tolerations = pod.spec.tolerations or ()
     asked = ((name, value) for name, value in sorted(pod.spec.demand.items()) if value > 0)
     return [
@@ -158,9 +158,9 @@ def _labels(pod: o.Pod) -> Iterator[Demand]:
 
 
 def named_nodes(pod: o.Pod) -> Demand | None:
-    """Return which nodes a pod asks for by name, as those of DaemonSets do; None where by none.
+    """Return the demand for nodes by name, as pods of DaemonSets have it, or None.
 
-    The scheduler leaves out all others before it looks at them (NodeAffinity, PreFilter).
+    The scheduler drops all other nodes before it filters (NodeAffinity, PreFilter).
     """
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     terms = (affinity.required.node_selector_terms or ()) if affinity and affinity.required else ()
@@ -181,7 +181,7 @@ def _volumes(pod: o.Pod, snapshot: Snapshot) -> Iterator[Demand]:
 
 
 def _tolerated(taint: o.Taint, tolerations: Iterable[o.Toleration]) -> bool:
-    """Return whether one of them tolerates the taint (k8s.io/api, core/v1/toleration.go)."""
+    """True if one of the tolerations matches the taint (k8s.io/api, core/v1/toleration.go)."""
     return any(
         each.effect in ("", taint.effect)
         and each.key in ("", taint.key)
@@ -205,7 +205,7 @@ def _is_unready(node: o.Node, demand: Demand) -> bool:
 
 
 def selects(terms: tuple[o.NodeSelectorTerm, ...] | None, node: o.Node) -> bool:
-    """Return whether one of the terms selects a node; an empty term selects none, None any."""
+    """True if one of the terms selects a node; an empty term selects none, None selects any."""
     if terms is None:
         return True
     return any(
@@ -238,12 +238,12 @@ def _whole(text: str) -> int | None:
 
 
 def offered(node: o.Node, resource: str) -> float:
-    """Return how much of a resource pods on a node may ask for in all."""
+    """Return the allocatable amount of a resource on a node."""
     return o.amount((node.status.allocatable or {}).get(resource))
 
 
 def has_accelerator(node: o.Node, resource: str) -> bool:
-    """Return whether the node's resources, or a label of NVIDIA's, say that it has this one."""
+    """True if the node's capacity or an NVIDIA label says that it has this resource."""
     labels = node.metadata.labels or {}
     labelled = any(labels.get(each, "false") != "false" for each in ACCELERATOR_LABELS)
     return resource in (node.status.capacity or {}) or (labelled and resource.startswith("nvidia."))
@@ -295,7 +295,7 @@ def written(terms: Iterable[o.NodeSelectorTerm]) -> str:
 
 
 def selected(selector: o.LabelSelector | None) -> str:
-    """Return which pods a selector selects, in words: `role=leader and the label group`."""
+    """Return a selector in words: `role=leader and the label group`."""
     if selector is None:
         return "no pods"
     labels = (f"{clean(k)}={clean(v)}" for k, v in sorted((selector.match_labels or {}).items()))
@@ -318,7 +318,7 @@ def _requirement(each: o.SelectorRequirement) -> str:
 
 
 def shown(resource: str, value: float) -> str:
-    """Return an amount of a resource for people: `4`, `64Gi`, `500m`."""
+    """Return an amount of a resource in readable form: `4`, `64Gi`, `500m`."""
     if resource in _MEMORY or resource.startswith("hugepages-"):
         gib = value / 2**30
         return f"{gib:.4g}Gi" if gib >= 1 else f"{math.ceil(value / 2**20)}Mi"
@@ -326,7 +326,7 @@ def shown(resource: str, value: float) -> str:
 
 
 def some(names: Iterable[str], most: int = 3) -> str:
-    """Return a few names, and how many more there are: `gpu-1, gpu-2, gpu-3 and 4 more`."""
+    """Return the first names and the number of the rest: `gpu-1, gpu-2, gpu-3 and 4 more`."""
     found = [clean(each) for each in names]
     if len(found) > most:
         return f"{', '.join(found[:most])} and {len(found) - most} more"
@@ -343,33 +343,33 @@ _SYNONYMS: Final = {
     "node(s) didn't match node selector": str(Plugin.LABEL),
     "node(s) didn't match Pod's node affinity": str(Plugin.LABEL),
 }
-"""Former texts, and that of nodes that are left out by name."""
+"""Texts of older schedulers, and the text for nodes that PreFilter dropped by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeCounts:
-    """What the scheduler says of nodes: how many there are, and how many it refused for what."""
+    """The scheduler's counts: all nodes, and how many it refused for each reason."""
 
     nodes: int
     by_text: Mapping[str, int]
 
     def of(self, text: str) -> int:
-        """Return how many nodes it refused with a text that begins so."""
+        """Return how many nodes it refused with texts that start with `text`."""
         return sum(n for said, n in self.by_text.items() if said.startswith(text))
 
     def lacking(self, resource: str) -> int:
-        """Return how many nodes lack something of a resource, or have no place for one more pod."""
+        """Return how many nodes have too little of a resource left."""
         return self.by_text.get(f"Insufficient {resource}", 0)
 
     @property
     def others(self) -> list[str]:
-        """The texts of what is not worked out here."""
+        """The texts of reasons that are not evaluated here."""
         known = tuple(Plugin)
         return [each for each in self.by_text if not each.startswith((*known, "Too many pods"))]
 
 
 def counts_of(message: str | None) -> NodeCounts | None:
-    """Return what the scheduler counted, by what it says of a pod; None if it says nothing."""
+    """Parse the counts in the scheduler's message about a pod; None if it has none."""
     found = _COUNTED.search(message or "")
     if found is None:
         return None

@@ -1,28 +1,26 @@
-r"""What the log of a container says by the table of signatures.
+r"""The cause in a container's log, found by the table of signatures.
 
-The problem. A container that ends leaves a thousand lines, and the last of them is the least: each
-process of an engine reports that another one failed, and each layer wraps what the one below said.
-Quoting the end names a wrapper; quoting the first error names a warning that did no harm.
+The problem. A container that ends leaves a thousand lines, and the last says the least: each
+process of an engine reports that another one failed, and each layer wraps the error of the layer
+below. Quoting the end names a wrapper; quoting the first error names a harmless warning.
 
-The choice. Lines are cleaned of what loggers put in front (time, level, process, rank, JSON, klog),
-those that are no error and those that only say that something else failed are left out, and every
-one that remains is held against every row of the table. The surest row wins, then the earliest
-line, where of several processes in the same second a worker comes before the engine and that before
-the server: who fails first says why. Where no row matches, no cause is named, and the first
-exception is quoted to those who may read the log.
+The choice. Loggers' prefixes (time, level, process, rank, JSON, klog) are stripped. Lines that are
+not errors, or only say that something else failed, are dropped, and every remaining line is matched
+against every row of the table. The surest row wins, then the earliest line; within the same second,
+a worker precedes the engine, and the engine the server: the process that fails first knows why. If
+no row matches, no cause is named, and the first exception is quoted to users who may read the log.
 
-What goes through here is anybody's text: it is bounded in lines and bytes before anything else, and
-each pattern is bounded too. Anybody who may run a pod decides what its log says, Python's `re`
-knows no time limit, and a pattern with two unbounded repeats can take hours over one line; the
-table also takes rows from users. So a line is cut before it is matched, and a pattern may not
-backtrack far: each unbounded repeat is possessive (`\d++`), which never gives back what it took, or
-ends the pattern; what repeats otherwise is bounded, in how many ways all of it can match stays
-below `MOST_BACKTRACKING`; and none begins with a repeat. `pattern_fault` holds each row to that,
-ours and the user's alike.
+A log is untrusted: any tenant who may run a pod controls its text. So its lines and bytes are
+limited first. Python's `re` has no timeout, a pattern with two unbounded repeats can take hours on
+one line, and users may add rows. So each line is cut before it is matched, and patterns may
+backtrack little: an unbounded repeat must be possessive (`\d++`), so that it never backtracks, or
+end the pattern; other repeats are bounded, and the number of ways in which they can match together
+stays below `MOST_BACKTRACKING`; no pattern begins with a repeat. `pattern_fault` enforces this for
+built-in rows and for the user's.
 
-What does not do: a time limit beside (the match holds the interpreter's lock), and RE2, which is
-linear by construction but a compiled dependency for this alone, without the lookbehind that a few
-rows need.
+Rejected: a timeout in another thread (the match holds the interpreter's lock), and RE2, which is
+linear by construction but would be a compiled dependency for this alone, and lacks the lookbehind
+that a few rows need.
 """
 
 import re
@@ -60,7 +58,7 @@ Text = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row as in a file; `reporter/diagnosis/log-signatures.yaml` says what the keys mean."""
+    """A row of a file; `reporter/diagnosis/log-signatures.yaml` explains the keys."""
 
     kind: Text = msgspec.field(name="class")
     match: Annotated[str, msgspec.Meta(min_length=4, max_length=1_000)]
@@ -74,7 +72,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """A valid row, ready to be searched in a cleaned line; the one of lower `order` counts."""
+    """A valid row with its compiled pattern; of two that match a line, the lower `order` wins."""
 
     id: str
     row: Row
@@ -82,7 +80,7 @@ class Signature(msgspec.Struct, frozen=True):
     order: int
 
     def cause(self, values: Mapping[str, str]) -> str:
-        """Return what it means, as a clause without a full stop."""
+        """Return the cause as a clause without a full stop."""
         return _filled(self.row.means, values)
 
     def action(self, values: Mapping[str, str]) -> str:
@@ -90,7 +88,7 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 def texts(text: str | Sequence[str]) -> Sequence[str]:
-    """Return the texts of a row, of which the first counts whose values are there."""
+    """Return the alternative texts of a row; the first whose values all matched is used."""
     return (text,) if isinstance(text, str) else text
 
 
@@ -109,9 +107,9 @@ def built_in() -> tuple[Signature, ...]:
 
 @cache
 def signatures_with(path: Path | None) -> tuple[Signature, ...]:
-    """Return the rows of a file of the user's own, before those of the program.
+    """Return the rows of a user's file, followed by the built-in rows.
 
-    Raises UsageError: the file cannot be read, or a row is wrong; the message names it.
+    Raises UsageError, which names the row, if the file cannot be read or a row is invalid.
     """
     if path is None:
         return built_in()
@@ -129,7 +127,7 @@ def signatures_with(path: Path | None) -> tuple[Signature, ...]:
 def _signatures(text: str, known: Mapping[str, Signature]) -> tuple[Signature, ...]:
     value = read_yaml(text, limits=_LIMITS, duplicate_keys="refuse")
     if not isinstance(value, dict) or not value:
-        raise Unreadable("it is no mapping of signatures by their ids")
+        raise Unreadable("expected a mapping of ids to signatures")
     if len(value) > MOST_ROWS:
         raise Unreadable(f"{len(value)} signatures; at most {MOST_ROWS} are read")
     return tuple(
@@ -143,9 +141,9 @@ def _signature(
 ) -> Signature:
     named = cut(clean(named), _CAUSE_BYTES)
     if not _ID.fullmatch(named):
-        raise Unreadable(f"signature {named!r}: an id is lower-case letters, digits and -")
+        raise Unreadable(f"signature {named!r}: an id has lower-case letters, digits and - only")
     if named in known:
-        raise Unreadable(f"signature {named}: the program has one of that id; choose another")
+        raise Unreadable(f"signature {named}: a built-in signature has this id; choose another")
     try:
         row = msgspec.convert(value, Row)
         pattern = re.compile(row.match)
@@ -153,7 +151,7 @@ def _signature(
         raise Unreadable(f"signature {named}: {cut(clean(str(error)), _CAUSE_BYTES)}") from None
     except (re.error, RecursionError, OverflowError) as error:
         cause = cut(clean(str(error)), _CAUSE_BYTES)
-        raise Unreadable(f"signature {named}: match is no regular expression: {cause}") from None
+        raise Unreadable(f"signature {named}: match is not a regular expression: {cause}") from None
     if fault := pattern_fault(row.match) or _text_fault(row, pattern):
         raise Unreadable(f"signature {named}: {fault}")
     return Signature(named, row, pattern, order)
@@ -161,16 +159,16 @@ def _signature(
 
 def _text_fault(row: Row, pattern: re.Pattern[str]) -> str:
     if pattern.search(""):
-        return "match fits an empty line"
+        return "match also matches an empty line"
     for text in (*texts(row.means), *texts(row.do)):
         for name in _VALUE.findall(text):
             if name not in pattern.groupindex:
-                return f"{{{name}}} is no named group of match"
+                return f"{{{name}}} is not a named group of match"
     return ""
 
 
 def pattern_fault(pattern: str) -> str:
-    """Return why a pattern may take too long over a line; empty if it does not."""
+    """Return why a pattern may take too long on a line, or an empty string."""
     ways, before, begins, first = 1, "", True, False
     groups: list[tuple[bool, int]] = [(True, 1)]
     for piece in _PIECE.finditer(pattern):
@@ -204,18 +202,17 @@ def _piece_fault(pattern: str, piece: re.Match[str], *, before: str, begins: boo
         if what.startswith("(?") and not piece["group"]:
             fault = f"match has {what}; named groups, (?:...) and lookarounds are allowed"
         elif what[0] == "\\" and what[1:] in set("123456789"):
-            fault = "match refers back to a group, which is not allowed"
+            fault = "match has a back-reference, which is not allowed"
     elif begins:
-        fault = f"match begins with a repeat ({what}); put \\b or what comes before it in front"
+        fault = f"match begins with a repeat ({what}); begin with \\b or with the text before it"
     elif how == "+" or what[0] == "?":
         pass
     elif before == ")":
         fault = f"match repeats a group ({what}); make it possessive ({what}+)"
     elif unbounded and (how or not _END.match(pattern, piece.end())):
         fault = (
-            f"{what} in match is unbounded; write it possessive ({what[0]}+) where what follows is "
-            f"no part "
-            "of it, else bounded, such as .{0,300}"
+            f"{what} in match is unbounded; make it possessive ({what[0]}+) if it cannot match "
+            "what follows, else bound it, such as .{0,300}"
         )
     return fault
 
@@ -230,11 +227,11 @@ def _most(piece: re.Match[str]) -> int:
 
 
 MOST_LINES: Final = 1_000
-"""Last lines of a log that are read; a vLLM server of eight workers writes as many."""
+"""Number of last lines that are read; a vLLM server with eight workers writes as many."""
 
 MOST_BYTES: Final = 1024 * 1024
 MOST_SHOWN: Final = 20
-"""Last lines that are shown to those who may read a log."""
+"""Number of last lines shown to users who may read the log."""
 
 _SHOWN_BYTES: Final = 300
 _LINE: Final = 4_096
@@ -283,7 +280,7 @@ _FAILED: Final = re.compile(
     r"|thread '[^']{0,80}'.{0,40} panicked",
     re.IGNORECASE,
 )
-"""How Go, C++, Rust and commands begin the line that says why they end."""
+"""The beginning of the last error line of programs in Go, C++ and Rust, and of commands."""
 
 _SEVERE: Final = frozenset({"ERROR", "CRITICAL", "FATAL", "E", "F"})
 _RANKS: Final = ("Worker", "VllmWorker", "RayWorker", "TP", "EngineCore", "APIServer")
@@ -305,7 +302,7 @@ WRAPPERS: Final = (
     "AWS S3 sync command failed with exit code",
     "rsync failed with code",
 )
-"""What only says that something else failed, so that it is never a cause."""
+"""Fragments of lines that only say that something else failed; such a line is never a cause."""
 
 NOISE: Final = (
     "destroy_process_group() was not called",
@@ -324,17 +321,17 @@ NOISE: Final = (
     "server_args=",
     "Ignore import error when loading",
 )
-"""What stands in the logs of containers that are well, too."""
+"""Fragments of lines that healthy containers log too."""
 
 _NOISE: Final = re.compile(r"frame #\d|TLS handshake error .{0,300}EOF")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a log without what loggers put in front: its place, from 1, and what it says.
+    """A line of a log without its logger's prefix; `number` counts from 1.
 
-    `quiet`: it is of a lower level, and yet names an exception: some servers log their failures so.
-    It counts where no other line tells anything. `severe`: its logger calls it an error.
+    `quiet`: its level is INFO or lower, but it names an exception, as some servers log failures;
+    used only if no other line matches. `severe`: its level is an error.
     """
 
     number: int
@@ -347,17 +344,17 @@ class Line:
 
     @property
     def rank(self) -> int:
-        """How early a process fails of those that fail in the same second."""
+        """The order of processes that fail in the same second; the lowest is the cause."""
         fits = (rank for rank, each in enumerate(_RANKS) if self.process.startswith(each))
         return next(fits, len(_RANKS) - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class LogReading:
-    """What was found in a log: the cause, for diagnoses and messages, and the row that matched.
+    """The result for a log: the cause, for diagnoses and messages, and the row that matched.
 
-    `quoted` is the line that did, else that of the first failure, masked; for people who may read
-    the log.
+    `quoted` is the line that matched, else that of the first failure, redacted; for users who may
+    read the log.
     """
 
     cause: LogCause
@@ -366,7 +363,7 @@ class LogReading:
 
 
 def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
-    """Return what a log says in its last `MOST_LINES` lines and `MOST_BYTES` characters."""
+    """Return the cause in the last `MOST_LINES` lines and `MOST_BYTES` characters of a log."""
     text = text[-MOST_BYTES:]
     listens = ""
     for each in _LISTENS.finditer(text):
@@ -391,7 +388,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         for name, value in match.groupdict().items()
         if value and value.rstrip(".,;:")
     }
-    # A message has no addresses, and a model's URI says what it must without its scheme.
+    # Messages contain no URLs, and a model's URI is clear without its scheme.
     shown = {name: value.partition("://")[2] or value for name, value in values.items()}
     cause = LogCause(
         signature=found.id,
@@ -419,7 +416,7 @@ _LOADS: Final = re.compile(
     r"|\.safetensors: {1,4}\d{1,3}%|Captur(?:ing|e) CUDA graph|Capture cuda graph begin"
     r"|Compiling a graph for|load_tensors: "
 )
-"""Steps of vLLM, SGLang, llama.cpp and the Hugging Face hub from start to first answer."""
+"""Log lines of vLLM, SGLang, llama.cpp and the Hugging Face hub between start and readiness."""
 
 
 def _masked(line: Line) -> Line:
@@ -465,10 +462,10 @@ def _counts(text: str) -> bool:
 
 
 def _first_failure(lines: Sequence[Line]) -> Line | None:
-    """Return the line with the first exception of the first traceback, else any; no wrapper.
+    """Return the line of the first exception, of a traceback if possible; never a wrapper.
 
-    Without one, the first with which a program of another language ends, else the last error that
-    was logged.
+    Without an exception: the first fatal error of a program in another language, else the last line
+    logged as an error.
     """
     inside = False
     for line in lines:
@@ -484,7 +481,7 @@ def _first_failure(lines: Sequence[Line]) -> Line | None:
 
 
 def _told(lines: Iterable[Line]) -> Iterator[Line]:
-    """Leave out the traceback of a server where another process has one: it only passes it on."""
+    """Drop the server's traceback if another process has one, which the server only passes on."""
     kept = list(lines)
     others = any(_TRACEBACK in each.text and each.process.startswith(_RANKS[:-1]) for each in kept)
     inside = False
@@ -497,7 +494,7 @@ def _told(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _lines(text: str) -> Iterator[Line]:
-    """Yield what a log says, without what is no error."""
+    """Yield the cleaned lines of a log, without those logged below a warning."""
     lines = [each for each in re.split(r"[\r\n]+", text) if each.strip()]
     for number, raw in enumerate(lines[-MOST_LINES:], max(1, len(lines) - MOST_LINES + 1)):
         yield from _cleaned(number, _TERMINAL.sub("", raw[:_JSON_LINE]))
@@ -514,7 +511,7 @@ def _cleaned(number: int, text: str) -> Iterator[Line]:
 
 
 def _stripped(line: Line, level: str) -> Iterator[Line]:
-    """Yield a line without what loggers put in front, unless it is of a lower level."""
+    """Yield a line without its logger's prefix, unless its level is INFO or lower."""
     text, process, second = line.text, "", line.second
     stripped = True
     while stripped:
@@ -539,7 +536,7 @@ def _stripped(line: Line, level: str) -> Iterator[Line]:
 
 
 class _JsonLine(msgspec.Struct):
-    """A line of a logger that writes JSON: zap and controller-runtime, slog, Python's."""
+    """A JSON log line of zap, controller-runtime, slog or Python loggers."""
 
     level: str | None = None
     severity: str | None = None
@@ -554,7 +551,7 @@ class _Message(msgspec.Struct, frozen=True):
 
 
 class _JsonMore(msgspec.Struct):
-    """What other loggers add: Rust's `tracing` the message, those of Python a traceback."""
+    """Fields of further loggers: the message of Rust's `tracing`, tracebacks of Python loggers."""
 
     fields: _Message = _Message()
     exc_info: str | None = None

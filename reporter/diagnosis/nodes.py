@@ -1,7 +1,7 @@
-"""Why a node is not Ready, as far as its kubelet and the pods on it tell.
+"""Why a node is not Ready, from its kubelet's message and the pods on it.
 
-A kubelet is not Ready without a network plugin, which a DaemonSet's pod brings: why that pod does
-not start is why the node takes no pods (Kubernetes, "Node Status"; kubelet, nodestatus).
+A kubelet is not Ready without a network plugin, which a DaemonSet's pod installs: if that pod does
+not start, the node accepts no pods (Kubernetes, "Node Status"; kubelet, nodestatus).
 """
 
 import re
@@ -24,7 +24,7 @@ _NO_NETWORK: Final = re.compile(r"NetworkPluginNotReady|cni plugin not initializ
 
 
 def why_not_ready(node: Node, snapshot: Snapshot, ask: Ask | None) -> str:
-    """Return in brackets what its kubelet says, and why its network plugin's pod does not run."""
+    """Return in brackets the kubelet's message, and why its network plugin's pod does not run."""
     ready = node.status.condition("Ready", "False")
     if ready is None or not ready.message:
         return ""
@@ -38,7 +38,7 @@ def why_not_ready(node: Node, snapshot: Snapshot, ask: Ask | None) -> str:
 
 
 def has_no_network(node: Node) -> bool:
-    """Return whether a node is not Ready for want of a network plugin: no other pod ran there."""
+    """True if a node is not Ready because it lacks a network plugin: no other pod ran there."""
     ready = node.status.condition("Ready", "False")
     return ready is not None and _NO_NETWORK.search(ready.message or "") is not None
 

@@ -1,19 +1,18 @@
-"""Why a pod does not do what it should: the nearest cause, from all that is at hand about it.
+"""Why a pod does not work: the most direct cause, from all available evidence.
 
-The problem. A pod that does not run says so in many places, and each says less than another: the
-scheduler counts nodes and names none, the kubelet says "CrashLoopBackOff", a controller says "not
-ready". The cause stands on another object, in an Event that is gone in an hour, or in a log.
+The problem. A failing pod shows symptoms in many places, none of which names the cause: the
+scheduler counts nodes without naming them, the kubelet reports "CrashLoopBackOff", a controller
+reports "not ready". The cause is on another object, in an Event that expires within an hour, or in
+a log.
 
-The choice. What can be wrong lies on the way of a pod, one step after the other: somebody lets it
-be made, a queue lets it in, its claims have volumes, a node is there or is made for it, the node
-takes it, mounts its volumes and sets up its network, pulls images, makes containers, starts them,
-and asks them whether they are ready. What fails first keeps everything behind it from happening, so
-the first step with a cause is the cause, and what is said behind it is a consequence. Each step is
-a function that answers with a `Diagnosis` or does not know. If none knows, the symptom is told as
-it is.
+The choice. A pod's life is a sequence of steps: it passes admission, a queue admits it, its claims
+get volumes, a node exists or is created, the node accepts it, mounts its volumes and sets up its
+network, pulls images, creates and starts containers, and probes them until they are ready. A failed
+step blocks all later steps, so the first step with a cause is the cause, and reports from later
+steps are consequences. Each step is a function that returns a `Diagnosis`, or None if it does not
+know. If none knows, the symptom itself is reported.
 
-Here is no clock and no state. How long a fault may last is decided elsewhere
-(`reporter.workload.pod`).
+This module has no clock and no state. `reporter.workload.pod` decides how long a fault may last.
 """
 
 import re
@@ -48,10 +47,10 @@ _OF_SET_UP: Final = (
     "NetworkNotReady", "FailedPrepareDynamicResources", "FailedResourceClaimCreation",
     "VolumePermissionChangeInProgress",
 )  # fmt: skip
-"""Reasons of Events that say why a pod on a node has no container yet."""
+"""Reasons of Events that explain why a pod on a node has no container yet."""
 
 _SAYS_LESS: Final = ("Unable to attach or mount volumes", "context deadline exceeded")
-"""What the kubelet says of a volume when it only knows that it took too long."""
+"""Kubelet messages about a volume that only say that it took too long."""
 
 _VOLUME: Final = re.compile(r'for volume "(?P<name>[^"]{1,253})"')
 _SOURCE: Final = re.compile(
@@ -59,14 +58,14 @@ _SOURCE: Final = re.compile(
 )
 _COMMAND: Final = re.compile(r"\nMounting command: [^\n]*\nMounting arguments: [^\n]*\nOutput")
 _MANUAL: Final = re.compile(r"\nRefer to the mount\.\w{1,20}\(8\) manual page[^\n]*")
-"""What stands in the kubelet's texts around what `mount` said."""
+"""Text that the kubelet puts around the output of `mount`."""
 
 _SOCKET: Final = re.compile(r"/(?P<driver>[^/\s]{1,200})/csi\.sock")
 _OF_MANY_DRIVERS: Final = frozenset({
     "csi", "driver", "storage", "k8s", "io", "com", "org", "net", "aws", "azure", "gke", "google",
     "openshift", "node", "plugin",
 })  # fmt: skip
-"""Words in the names of drivers that do not tell one from another."""
+"""Words in driver names that do not distinguish drivers."""
 
 _RECREATED: Final = {
     "LeaderWorkerSet": (
@@ -76,22 +75,22 @@ _RECREATED: Final = {
     "Job": ("batch/v1", "BackoffLimitExceeded", "has given up: its pods failed too often"),
     "DaemonSet": ("apps/v1", "FailedDaemonPod", "makes its pod again and again"),
 }  # fmt: skip
-"""Controllers that replace a pod that failed, so that no restart count tells of the loop."""
+"""Controllers that replace a failed pod, so that no restart count shows the loop."""
 
 UNSEEN_BUDGET: Final = timedelta(seconds=60)
-"""How long a scheduler may take to look at a pod for the first time."""
+"""How long a scheduler may take until it first sees a pod."""
 
 _GROUP: Final = "leaderworkerset.sigs.k8s.io/name"
 
 
 def diagnose(pod: Pod, snapshot: Snapshot, container: str = "") -> Diagnosis | None:
-    """Return why a pod that is not Ready, or ended, does not do what it should.
+    """Return why a pod is not Ready or has ended, or None if nothing explains it.
 
-    None where nothing tells more than that. `container` is the one at fault, where that is known.
+    `container` is the name of the container at fault, if known.
     """
     case, status = Case(pod, snapshot), pod.status
     if status.phase == "Failed":
-        # The node took it not, or put it out.
+        # The node rejected or evicted it.
         text = f"{status.reason or ''}: {status.message or ''}"
         return meaning(NODE_REFUSALS, text, case.place()) or _of_containers(case, container)
     first = _set_up(case) if pod.spec.node_name else _no_node(case)
@@ -99,7 +98,7 @@ def diagnose(pod: Pod, snapshot: Snapshot, container: str = "") -> Diagnosis | N
 
 
 def has_started(pod: Pod) -> bool:
-    """Return whether a container of the pod runs or ever ran, so that there is a log of it."""
+    """True if a container of the pod runs or ever ran, so that it has a log."""
     return has_run(pod) or any(each.restart_count > 0 or last_end(each) for each in statuses(pod))
 
 
@@ -113,7 +112,7 @@ def _of_containers(case: Case, container: str) -> Diagnosis | None:
 
 
 def _set_up(case: Case) -> Diagnosis | None:
-    """Return why volumes, network or devices of a pod that is on a node are not there."""
+    """Return why the volumes, network or devices of a pod on a node cannot be set up."""
     if has_run(case.pod):
         return None
     if held := why_not_attached(case.pod, case.snapshot):
@@ -137,7 +136,7 @@ def _set_up(case: Case) -> Diagnosis | None:
 
 
 def _mounted(case: Case, text: str) -> str:
-    """Return which volume a text of the kubelet is about, whose it is and where it comes from."""
+    """Return the volume in a kubelet message, with its claim and its source if they are known."""
     volume, source = _VOLUME.search(text), _SOURCE.search(text)
     name = f"volume {volume['name']}" if volume else "a volume"
     for claim, of in bound_claims(case.pod, case.snapshot):
@@ -147,10 +146,10 @@ def _mounted(case: Case, text: str) -> str:
 
 
 def _why_silent(case: Case, text: str) -> Diagnosis | None:
-    """Return why the pod of a storage driver on the node does not work, by the driver's socket.
+    """Return why the pod of a storage driver on the node does not work; its socket names it.
 
-    None where not exactly one pod of a DaemonSet there is not Ready and has a word of the driver's
-    name in its own, such as `efs-csi-node-x7k2p` of `efs.csi.aws.com`.
+    None unless exactly one unready pod of a DaemonSet on the node shares a word with the driver's
+    name, such as `efs-csi-node-x7k2p` with `efs.csi.aws.com`.
     """
     socket = _SOCKET.search(text)
     words = set(re.split(r"[.-]", socket["driver"] if socket else "")) - _OF_MANY_DRIVERS
@@ -165,7 +164,7 @@ def _why_silent(case: Case, text: str) -> Diagnosis | None:
 
 
 def _waits_for_driver(pod: Pod, case: Case) -> bool:
-    """Return whether a pod waits for a driver's socket itself: two may not be asked in turn."""
+    """True if a pod waits for a driver's socket itself; diagnosing it could recurse endlessly."""
     events = Case(pod, case.snapshot).events
     return pod is case.pod or any(_SOCKET.search(each.message) for each in events)
 
@@ -181,7 +180,7 @@ def _unready_daemons(snapshot: Snapshot) -> Mapping[str, list[Pod]]:
 
 
 def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return that a controller makes the pod again and again, although no restart count says so."""
+    """Return a diagnosis if a controller keeps recreating the pod, unseen in restart counts."""
     for kind, name in _controllers(pod):
         api, reason, what = _RECREATED[kind]
         said = [
@@ -199,16 +198,16 @@ def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def why_job_fails(namespace: str, named: re.Pattern[str], snapshot: Snapshot) -> Diagnosis | None:
-    """Return why a Job's pods are not made, or fail; None unless exactly one of that name does."""
+    """Return why a Job fails; None unless exactly one failing Job has a name that matches."""
     failing = snapshot.once(("failing jobs", namespace), partial(_failing_jobs, namespace))
     found = [why for name, why in failing.items() if named.fullmatch(name)]
     return found[0] if len(found) == 1 else None
 
 
 def _failing_jobs(namespace: str, snapshot: Snapshot) -> Mapping[str, Diagnosis]:
-    """Return of each Job of a namespace why it fails: its newest pod tells, else Events about it.
+    """Return the causes of failing Jobs by name, from their newest pods, else from Events.
 
-    Jobs are not read: their pods name them, and Events tell of pods that could not be made.
+    Jobs are not read: pods name their Job, and Events report pods that could not be created.
     """
     newest: dict[str, Pod] = {}
     for pod in snapshot[PODS].in_namespace(namespace):
@@ -256,13 +255,13 @@ def _controllers(pod: Pod) -> Iterator[tuple[str, str]]:
 def _no_node(case: Case) -> Diagnosis | None:
     pod = case.pod
     if any(statuses(pod)):
-        return None  # a kubelet has seen it
+        return None  # a kubelet has accepted it
     unseen = pod.status.condition("PodScheduled") is None and pod.created is not None
-    # That no scheduler has seen it is told after `UNSEEN_BUDGET`, so that it is old enough then.
+    # A pod without a scheduler is reported after `UNSEEN_BUDGET`, so assume that age here.
     now = pod.created + UNSEEN_BUDGET if unseen and pod.created else None
 
     def ask(other: Pod) -> Diagnosis | None:
-        """Diagnose another pod, such as a device plugin: one on a node, which asks no further."""
+        """Diagnose another pod, such as a device plugin's, if it has a node (no recursion)."""
         return diagnose(other, case.snapshot) if other.spec.node_name else None
 
     return why_unscheduled(pod, case.snapshot, now=now, ask=ask)

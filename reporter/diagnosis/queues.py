@@ -1,7 +1,7 @@
-"""Why a queue or a gang lets a pod wait: Kueue, Volcano, scheduling gates.
+"""Why a queue or a gang keeps a pod waiting: Kueue, Volcano, scheduling gates.
 
-A gated pod is not looked at by the scheduler; who set the gate says why on an object of its own.
-Volcano schedules a group of pods together or not at all: the pod that is refused by itself is the
+The scheduler ignores a gated pod; the controller that set the gate reports why on its own object.
+Volcano schedules a group of pods together or not at all: the pod that no node can take is the
 cause, and the others wait for it.
 """
 
@@ -84,7 +84,7 @@ _WAITS: Final = re.compile(r"Pending|waiting for|once minAvailable is satisfied"
 
 
 def why_in_line(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return why a gate or a queue keeps a pod from being scheduled; None where none does."""
+    """Return why a gate or a queue keeps a pod from being scheduled, or None."""
     gates = [each.name for each in pod.spec.scheduling_gates or ()]
     if any(each in _KUEUE_GATES for each in gates):
         return _kueue(pod, snapshot) or _OF_KUEUE.of(gates=some(gates))
@@ -114,7 +114,7 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _says_no_queue(workload: KueueWorkload) -> bool:
-    """Tell whether Kueue says that there is no LocalQueue (pkg/cache/queue, Inadmissible)."""
+    """True if Kueue reports a missing LocalQueue (pkg/cache/queue, Inadmissible)."""
     said = workload.status.condition("QuotaReserved", "False")
     return said is not None and "LocalQueue" in (said.message or "")
 
@@ -128,7 +128,7 @@ def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
 
 
 def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -> Diagnosis | None:
-    """Return why Kueue does not admit a Workload, by the check or the condition that says so."""
+    """Return why Kueue does not admit a Workload, from its failing check or its conditions."""
     line = f"queue {clean(queue)}" if queue else "its queue"
     if check := _failing_check(workload):
         said = cut(clean(check.message), _SAID_BYTES).rstrip(". ")
@@ -156,10 +156,10 @@ def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -
 
 
 def _failing_check(workload: KueueWorkload) -> AdmissionCheck | None:
-    """Return what says why nodes are not made, or a policy is not met.
+    """Return the admission check that keeps a Workload out, or None.
 
-    A check that is Pending is one only once there is quota: before that it was not asked. Where
-    quota is lacking now, what a check said before is past.
+    A Pending check counts only once quota is reserved; until then Kueue has not run it. If quota is
+    lacking now, the states of checks are out of date.
     """
     waits = workload.status.condition("QuotaReserved", "False")
     if waits is not None and _OF_QUOTA.search(waits.message or ""):
@@ -179,13 +179,13 @@ def _volcano(pod: Pod, name: str, snapshot: Snapshot) -> Diagnosis | None:
     group = _pod_group(pod, name, snapshot)
     if group is None or group.status.phase in ("Running", "Completed"):
         return None
-    # What is let in counts as used.
+    # The queue counts an admitted group as used.
     refused = None if group.status.phase == "Inqueue" else why_not_let_in(group, snapshot)
     return refused or _gang(pod, group, snapshot)
 
 
 def why_not_let_in(group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
-    """Return why its queue does not let a group of Volcano in; None where it is not the queue."""
+    """Return why its queue does not admit a Volcano group; None if the queue is not the cause."""
     queue = snapshot[QUEUES].get("", group.spec.queue or "default")
     if queue is not None and queue.status.state == "Closed":
         return _CLOSED.of(QUEUES.ref(queue), name=queue.name)
@@ -206,9 +206,10 @@ def why_not_let_in(group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _said_full(group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot) -> Diagnosis | None:
-    """Return that Volcano says that the queue is full, and what its capability does not name.
+    """Return a diagnosis if Volcano's Event says that the queue is full.
 
-    Some versions take what a capability does not name for none of it (volcano-sh/volcano#3426).
+    Some versions treat resources that the capability omits as zero (volcano-sh/volcano#3426), so
+    the diagnosis names those.
     """
     events = snapshot.evidence.events_of("PodGroup", group)
     full = next((e for e in events if "queue resource quota insufficient" in e.message
@@ -235,7 +236,7 @@ def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, list[P
 
 
 def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
-    """Return what Volcano says of the group where this pod only waits for another of it."""
+    """Return Volcano's cause for the group if this pod only waits for others of its group."""
     condition = group.status.condition("Unschedulable", "True")
     scheduled = pod.status.condition("PodScheduled")
     said = (scheduled.message if scheduled else "") or ""
@@ -250,7 +251,7 @@ def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _pod_group(pod: Pod, name: str, snapshot: Snapshot) -> PodGroup | None:
-    # The kind is read for the stack that makes such groups; any stack's pods may be members of one.
+    # One stack reads the kind, but pods of any stack may be members of a PodGroup.
     named = (each for each in snapshot.tables if str(each) == _POD_GROUPS)
     found = (snapshot[each].get(pod.namespace, name) for each in named)
     return next((each for each in found if isinstance(each, PodGroup)), None)

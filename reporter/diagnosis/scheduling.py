@@ -1,15 +1,15 @@
 """Why a pod has no node.
 
-The text of the scheduler names no node and hides all but the first reason of each. So what the pod
-asks for is held against every node again (`fit.py`), and nodes are divided: those that would do
-and are full, those that are out for a passing state alone, demands that no node meets, and demands
-that exclude each other. Where the counts of first reasons are the scheduler's own, the answer is as
-certain as its text; where they are not (nodes changed since, other versions), only what no node has
-is kept, and the rest is told with the scheduler's words beside it. What needs other pods (spread,
-ports, affinity to pods) is taken from its words.
+The scheduler's message names no node and hides all but the first reason of each. So the pod's
+demands are checked against every node again (`fit.py`), which leaves four cases: nodes that fit but
+are full, nodes that are out because of a passing state only, demands that no node meets, and
+demands that exclude each other. If the counts of first reasons equal the scheduler's, the result is
+as certain as its message. If not (nodes changed since, other versions), only demands that no node
+meets are certain; any other cause is likely, with the scheduler's message beside it. Constraints
+that depend on other pods (spread, ports, affinity to pods) are taken from its message.
 
-Dead end: to work out free processors and memory as well would need the requests of every pod; for
-these only "more than any node has" is told.
+Dead end: computing free processors and memory as well would need the requests of every pod; for
+these, only "more than any node has" is reported.
 """
 
 import re
@@ -33,7 +33,7 @@ from reporter.snapshot.snapshot import Snapshot
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 _UNSEEN: Final = timedelta(seconds=30)
-"""A scheduler that runs has looked at a pod by then."""
+"""A running scheduler has seen a pod within this time."""
 
 _FOR_WANT_OF_NODES: Final = ("node-full", "device-absent", "resource-size")
 _WORDS_BYTES: Final = 220
@@ -76,7 +76,7 @@ _PLAIN: Final = (
      "its resource claim cannot be met",
      "Look at its ResourceClaims and at the driver of the devices."),
 )  # fmt: skip
-"""What is not worked out, in the scheduler's words (kube-scheduler, framework/plugins)."""
+"""The scheduler's texts for reasons not evaluated here (kube-scheduler, framework/plugins)."""
 
 
 _NO_DEVICE_CLASS: Final = re.compile(r"device class (\S{1,253}) does not exist")
@@ -94,7 +94,7 @@ _OF_CARDS: Final = {
     "CardUuidMismatch": "no card is one of those that it names",
     "NodeInsufficientDevice": "there are fewer cards than it asks for",
 }
-"""What HAMi says of the cards of nodes."""
+"""HAMi's codes for why a node's cards do not fit."""
 _NO_CARD: Final = Wording("device-share", "{why} on {nodes} (HAMi: {said})",
     "no card of {nodes} fits", "Ask for less, free cards, or add nodes.")  # fmt: skip
 
@@ -140,9 +140,9 @@ _DEVICES_TOO_LARGE: Final = _TOO_LARGE._replace(
 def why_unscheduled(
     pod: Pod, snapshot: Snapshot, *, now: datetime | None = None, ask: Ask | None = None
 ) -> Diagnosis | None:
-    """Return why a pod has no node; None where it has one, or no more than the symptom is known.
+    """Return why a pod has no node; None if it has one, or if the cause is unknown.
 
-    Without `now` nothing is said that needs the age of the pod.
+    Without `now`, causes that depend on the age of the pod or its Events are left out.
     """
     if pod.spec.node_name or pod.deleting:
         return None
@@ -167,14 +167,14 @@ def why_unscheduled(
 
 
 def _unseen(pod: Pod, now: datetime | None) -> Diagnosis | None:
-    """Return that nobody runs the scheduler that the pod names, once it should have seen it."""
+    """Return a diagnosis if the pod's scheduler should have seen the pod by now."""
     if now is None or pod.created is None or now - pod.created < _UNSEEN:
         return None
     return _NO_SCHEDULER.of(name=pod.spec.scheduler_name or DEFAULT_SCHEDULER)
 
 
 def _revision_of(pod: Pod) -> tuple[str, str] | None:
-    """Return the Deployment of a pod and which revision of it, by the name of its ReplicaSet."""
+    """Return the Deployment of a pod and its revision, from the name of the ReplicaSet."""
     for owner in pod.metadata.owner_references or ():
         if owner.kind == "ReplicaSet" and "-" in owner.name:
             deployment, _, revision = owner.name.rpartition("-")
@@ -185,7 +185,7 @@ def _revision_of(pod: Pod) -> tuple[str, str] | None:
 def _by_words(
     pod: Pod, snapshot: Snapshot, counts: fit.NodeCounts | None, *, said: str
 ) -> Diagnosis | None:
-    """Return what the scheduler says that is not worked out here."""
+    """Return a cause that only messages of the scheduler or its extender name, or None."""
     if missing := _NO_DEVICE_CLASS.search(said):
         return _NO_CLASS_OF_DEVICES.of(name=missing[1])
     words = _words(said) if counts else ""
@@ -199,7 +199,7 @@ def _by_words(
 
 
 def _by_extender(said: str) -> Diagnosis | None:
-    """Return why HAMi finds no card for a pod (pkg/device/common/common.go of it)."""
+    """Return why HAMi finds no card for a pod (HAMi, pkg/device/common/common.go)."""
     for code, names in _EXTENDER.findall(said):
         if code in _OF_CARDS:
             return _NO_CARD.of(nodes=fit.some(names.split(",")), why=_OF_CARDS[code], said=code)
@@ -207,17 +207,17 @@ def _by_extender(said: str) -> Diagnosis | None:
 
 
 def _words(said: str) -> str:
-    """Return the scheduler's words, to stand behind a cause."""
+    """Return the scheduler's message in brackets, to append to a cause."""
     text = clean(re.split(r"\.(?: |$)", said, maxsplit=1)[0])
     return f" (scheduler: {cut(text, _WORDS_BYTES)})" if text else ""
 
 
 Held: TypeAlias = Mapping[tuple[str, str], Mapping[str, int]]
-"""How many devices of a node pods hold, by node, name of the device, and pod."""
+"""Numbers of devices that pods hold, by (node, resource) and pod."""
 
 
 def _devices_held(snapshot: Snapshot) -> Held:
-    """Return what is worked out once in a pass, or each waiting pod would go over all pods."""
+    """Return the devices that pods hold; cached, else each pending pod would scan all pods."""
     held: dict[tuple[str, str], dict[str, int]] = {}
     for each in snapshot[PODS]:
         if each.spec.node_name and each.status.phase not in ("Succeeded", "Failed"):
@@ -229,7 +229,7 @@ def _devices_held(snapshot: Snapshot) -> Held:
 
 @dataclass(slots=True)
 class _Look:
-    """All nodes held against a pod."""
+    """All nodes checked against a pod's demands."""
 
     pod: Pod
     snapshot: Snapshot
@@ -244,7 +244,7 @@ class _Look:
 
     @classmethod
     def at(cls, pod: Pod, snapshot: Snapshot, said: str, *, ask: Ask | None) -> "_Look | None":
-        """Hold all nodes against a pod; None where nodes are not known."""
+        """Check all nodes against a pod's demands; None if the nodes are not known."""
         everywhere = list(snapshot[NODES])
         named = fit.named_nodes(pod)
         nodes = [each for each in everywhere if named is None or named.is_met(each)]
@@ -256,18 +256,18 @@ class _Look:
         held = snapshot.once(_devices_held, _devices_held)
         counts = fit.counts_of(said)
         look = cls(pod, snapshot, said, counts, demands, nodes, unmet, held, left_out, ask)
-        # The scheduler leaves what no node has to others that count it, such as memory of GPUs.
+        # Drop resources that no node offers and an extender schedules, such as GPU memory.
         look.demands = [d for d in demands if look._most(d) or not look._denied(d)]
         look.unmet = {n: [d for d in unmet[n] if d in look.demands] for n in unmet}
         return look
 
     def free(self, node: Node, resource: str) -> float:
-        """Return how much of a device nobody that is seen holds on a node; less may be free."""
+        """Return how much of a device no visible pod holds on a node; less may be free."""
         return fit.offered(node, resource) - sum(self.held.get((node.name, resource), {}).values())
 
     @property
     def agrees(self) -> bool:
-        """Whether the scheduler counts the nodes as they are counted here."""
+        """True if the scheduler's counts equal those computed here."""
         counts = self.counts
         if counts is None or counts.nodes != len(self.nodes) + self.left_out:
             return False
@@ -284,7 +284,7 @@ class _Look:
         return all(few <= counts.lacking(what) <= max(few, late) + free for few, what in never)
 
     def diagnosis(self) -> Diagnosis | None:
-        """Return the cause as far as existing nodes tell."""
+        """Return the cause that the existing nodes show, or None."""
         never = self._never()
         able = [each for each in self.nodes if not self.unmet[each.name]]
         found = self._room(able) if able else self._state() or never or self._excluding()
@@ -298,7 +298,7 @@ class _Look:
         return replace(kept, cause=kept.cause + words, sureness=Sureness.LIKELY)
 
     def _room(self, able: list[Node]) -> Diagnosis | None:
-        """Return why nodes that meet all demands do not take the pod: full, or the pod's words."""
+        """Return why nodes that meet all demands do not take the pod: full, or as messages say."""
         others = _by_words(self.pod, self.snapshot, self.counts, said=self.said)
         lacking = [
             each.what
@@ -359,7 +359,7 @@ class _Look:
         return told.of(cause=cause, asks=asks, resource=resource, older=older)
 
     def _older(self, able: list[Node], demand: fit.Demand) -> str:
-        """Return a pod of an older revision of its Deployment whose end would make enough room."""
+        """Return a pod of an older revision of the same Deployment that holds enough devices."""
         mine = _revision_of(self.pod)
         for node in able if mine else ():
             lacks = demand.asks - self.free(node, demand.what)
@@ -396,10 +396,10 @@ class _Look:
         return told.of(NODES.ref(nodes[0]), cause=cause, name=name, why=whys[0])
 
     def _passes(self, demand: fit.Demand, node: Node) -> bool:
-        """Return whether that a demand is not met is a state of the node, which may pass.
+        """True if a node misses a demand because of a state that may pass.
 
-        That a node offers no devices at all is one where the pod's labels single the node out, and
-        no other node offers any: else it is a node of another kind.
+        Offering no devices is such a state if the pod's labels rule out other nodes and no node
+        offers any; otherwise it is just another kind of node.
         """
         if demand.is_state(node):
             return True
@@ -432,13 +432,13 @@ class _Look:
         return replace(first, cause="; and ".join(each.cause for each in told))
 
     def _denied(self, demand: fit.Demand) -> bool:
-        """Return whether the scheduler lacks what nodes do not show (dynamic allocation)."""
+        """True if the scheduler does not miss a resource that nodes lack (dynamic allocation)."""
         if demand.plugin is not fit.Plugin.RESOURCE or self.counts is None:
             return False
         return not self.counts.lacking(demand.what) and self._never_enough(demand) > 0
 
     def _most(self, demand: fit.Demand) -> float:
-        """Return how much of a resource the node offers that offers most of it."""
+        """Return the largest amount of a resource that a single node offers."""
         return max(fit.offered(node, demand.what) for node in self.nodes)
 
     def _unmet_by_all(self, demand: fit.Demand) -> Diagnosis:
@@ -463,7 +463,7 @@ class _Look:
         return told.of(asks=asks, resource=resource, most=fit.shown(resource, most))
 
     def _lame(self, found: Diagnosis, resource: str) -> Diagnosis | None:
-        """Return it with a node that is not Ready and may have devices that nobody knows yet."""
+        """Return `found` with a node that is not Ready and may have devices not offered yet."""
         for node in self.nodes:
             may_have = fit.has_accelerator(node, resource) or has_no_network(node)
             if not is_ready(node) and may_have and not self._of_control_plane(node):
@@ -479,7 +479,7 @@ class _Look:
         return f" (there are {clean(key)}={fit.some(found)})" if found else ""
 
     def _excluding(self) -> Diagnosis | None:
-        """Return how the demands exclude each other, by the nodes that miss fewest of them."""
+        """Return how the demands exclude each other, from the nodes that miss the fewest."""
         asked = self._asked(devices_only=True)
         with_devices = [
             each
@@ -487,7 +487,7 @@ class _Look:
             if asked and all(d not in self.unmet[each.name] for d in asked)
         ]
         others = [n for n in self.nodes if not self._of_control_plane(n)]
-        # Nodes with devices that it does not ask for are meant for others.
+        # Nodes with devices that the pod does not request are meant for other pods.
         plain = [] if asked else [each for each in others if not each.status.devices]
         pool = with_devices or plain or others or self.nodes
         fewest = min(len(self.unmet[each.name]) for each in pool)

@@ -78,9 +78,9 @@ _ATTACH: Final = ("FailedAttachVolume", "FailedMount")
 
 
 def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosis | None:
-    """Return why a claim of a pod has no volume; None where each has one, or waits for the pod.
+    """Return why a claim of a pod has no volume; None if each has one, or waits for the pod.
 
-    `said` is what the scheduler says of the pod.
+    `said` is the scheduler's message about the pod.
     """
     if missing := _NOT_FOUND.search(said) or _BEING_DELETED.search(said):
         told = _CLAIM_ENDS if "being deleted" in missing[0] else _NO_CLAIM
@@ -98,14 +98,14 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
     if "unbound immediate PersistentVolumeClaims" in said:
         bound = {claim.name for claim, _ in bound_claims(pod, snapshot)}
         names = some(each for each in pod.claims if each not in bound)
-        if not names:  # the scheduler's words are older than the claims
+        if not names:  # the scheduler's message is out of date
             return None
         return _NO_VOLUME_YET.of(names=names, place=pod.namespace)
     return None
 
 
 def _pending(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Diagnosis | None:
-    """Return why a claim has no volume; None where it waits for its pod to be scheduled."""
+    """Return why a claim has no volume; None if it waits for its pod to be scheduled."""
     events = snapshot.evidence.events_of("PersistentVolumeClaim", claim)
     for event in events:
         if missing := _NO_CLASS.search(event.message):
@@ -138,7 +138,7 @@ def _by_class(
     waits = found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
     reasons = {each.reason for each in events}
     asked = [each for each in events if each.reason == "ExternalProvisioning"]
-    # Asked for so long, a provisioner that is there would have answered.
+    # A running provisioner would have answered within this time.
     late = any(
         not (each.last and claim.created) or each.last - claim.created > _PROVISIONING
         for each in asked
@@ -160,7 +160,7 @@ def _said(event: ForeignEvent) -> str:
 
 
 def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return why a volume is not attached or mounted for a pod of which nothing has run."""
+    """Return why a volume is not attached or mounted for a pod that has not run any container."""
     for event in snapshot.evidence.events_of("Pod", pod):
         if event.reason not in _ATTACH:
             continue
@@ -196,7 +196,7 @@ def bound_claims(pod: Pod, snapshot: Snapshot) -> Iterator[tuple[PersistentVolum
 
 
 class _Held(NamedTuple):
-    """A volume that another node has."""
+    """A volume that is attached to another node."""
 
     claim: PersistentVolumeClaim | None
     volume: str
@@ -235,7 +235,7 @@ def _users_of_claims(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Po
 def _held(
     pod: Pod, held: _Held, snapshot: Snapshot, *, event: ForeignEvent | None = None
 ) -> Diagnosis:
-    """Return that a volume is attached to another node, by whom, and what ends that."""
+    """Return the diagnosis of a volume attached to another node, with the pod that uses it."""
     claim, volume, node = held.claim, held.volume, held.node
     of_claims = partial(_users_of_claims, pod.namespace)
     name = claim.name if claim is not None else ""
@@ -271,7 +271,7 @@ def _no_driver(pod: Pod, driver: str) -> Diagnosis:
 
 
 def _driver_missing(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return that the driver of a volume is not on the node, as its CSINode says."""
+    """Return a diagnosis if the node's CSINode lacks the driver of a volume."""
     node = snapshot[r.CSINODES].get("", pod.spec.node_name or "")
     if node is None:
         return None

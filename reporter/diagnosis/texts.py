@@ -1,8 +1,8 @@
-"""What the words of the kubelet, of container runtimes and of registries mean: tables of fragments.
+"""Meanings of messages from the kubelet, container runtimes and registries: tables of fragments.
 
-Texts differ from version to version; what is matched is the part that stays, and quoted is the end
-of a text, where the cause is: each layer puts its own words in front. Texts are those of Kubernetes
-(pkg/kubelet: images, kuberuntime, lifecycle, eviction, volume), containerd (internal/cri/server,
+Messages differ between versions, so rows match the stable part. Messages are quoted from their end,
+where the cause is: each layer prepends its own words. The texts are from Kubernetes (pkg/kubelet:
+images, kuberuntime, lifecycle, eviction, volume), containerd (internal/cri/server,
 core/remotes/docker), runc and libnvidia-container.
 """
 
@@ -24,7 +24,7 @@ _OF_CLUSTER: Final = frozenset({"Node"})
 
 
 class Wording(NamedTuple):
-    """How a cause is told, with values in braces; see `Diagnosis`. No `brief`: the cause, cut."""
+    """Templates of a `Diagnosis`, with values in braces. `brief` defaults to the cause, cut."""
 
     code: str
     cause: str
@@ -36,9 +36,9 @@ class Wording(NamedTuple):
     def of(
         self, about: ObjectRef | None = None, *, shared: bool = True, **values: str
     ) -> Diagnosis:
-        """Return the diagnosis with values from elsewhere, which are cleaned.
+        """Return the diagnosis with these values, which are cleaned.
 
-        What must be mended is `about`; others have the same cause there unless it is not `shared`.
+        `about` is the object to mend; `shared` says that it may cause faults of other models too.
         """
         found = {key: clean(value) for key, value in values.items()}
         cause = self.cause.format_map(found)
@@ -55,10 +55,10 @@ class Wording(NamedTuple):
 
 
 class TextRow(NamedTuple):
-    """What a fragment of a text means; `pattern` finds it whether letters are large or small.
+    """The meaning of a text fragment; `pattern` ignores case.
 
-    Values of `cause` and `action` are named groups, and `image`, `node`, `container`, `limit`,
-    `end`. `about` is the kind of the object to mend, `name` or `node` its name; empty for the
+    Values of `cause` and `action` are the named groups, those of `Context`, and `end`. `about` is
+    the kind of the object to mend, whose name is the value `name` or `node`; it is empty for the
     workload itself.
     """
 
@@ -73,7 +73,7 @@ class TextRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Where a text was said: what its rows may name."""
+    """The origin of a text; its rows may use these values."""
 
     namespace: str = ""
     image: str = ""
@@ -85,7 +85,7 @@ class Context:
 
     @property
     def values(self) -> dict[str, str]:
-        """Return what a cause may name, fit for a message."""
+        """The values that a row may use, cleaned for a message."""
         return {
             "namespace": self.namespace,
             "image": cut(clean(self.image), _VALUE_BYTES) or "its image",
@@ -380,7 +380,7 @@ _COMPILED: Final[dict[str, re.Pattern[str]]] = {}
 
 
 def end_of(text: str, limit: int = _QUOTED_BYTES) -> str:
-    """Return the end of a foreign text, from the beginning of a part of it: the cause is there."""
+    """Return the last parts, separated by `: `, of a foreign text; the cause is at its end."""
     said = _without_nothing(clean(text[-_TEXT:]))
     parts = re.split(r"(?<=: )", said)
     kept = parts.pop()
@@ -390,7 +390,7 @@ def end_of(text: str, limit: int = _QUOTED_BYTES) -> str:
 
 
 def _without_nothing(text: str) -> str:
-    """Return a text without the full stops and the `: unknown` of gRPC behind its last word."""
+    """Return a text without trailing full stops and gRPC's `: unknown`."""
     shorter = text.rstrip(" .")
     while shorter.endswith(": unknown"):
         shorter = shorter.removesuffix(": unknown").rstrip(" .")
@@ -400,7 +400,7 @@ def _without_nothing(text: str) -> str:
 def meaning(
     rows: Iterable[TextRow], text: str | None, place: Context, **more: str
 ) -> Diagnosis | None:
-    """Return what the first row that fits a text makes of it; `more` are further values."""
+    """Return the diagnosis of the first row that matches a text; `more` are extra values."""
     said = text or ""
     if len(said) > _TEXT:
         said = f"{said[: _TEXT // 2]}\n{said[-_TEXT // 2 :]}"

@@ -1,8 +1,8 @@
-"""What to read beyond the watches to explain what is at fault: pure, from the report of a pass.
+"""What to read beyond the watches to explain faults: a pure function of a pass's report.
 
-Order is that of the report: causes by the models that they hit. What is explained for certain is
-not read again; what waits for its grace is read all the same, so that its cause is known when it is
-told.
+The order is that of the report: causes by the number of models that they affect. Findings with a
+certain cause need no more evidence; findings in their grace do, so that the cause is known when
+they are reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,13 +21,13 @@ from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served, Snapshot
 
 OF_NODES: Final = "default"
-"""Where Events of Nodes, NodeClaims and NodePools lie (client-go, tools/record; karpenter)."""
+"""Namespace of Events on Nodes, NodeClaims and NodePools (client-go, tools/record; karpenter)."""
 
 MOST_PODS: Final = 20
-"""Pods of one namespace of which logs are read, or Events one by one."""
+"""Most pods per namespace whose logs are read, or whose Events are read one by one."""
 
 _MOST_CONTAINERS: Final = 10
-"""Containers of one pod whose logs are read: a pod may have hundreds, and others wait."""
+"""Most containers per pod whose logs are read: a pod may have hundreds, and other pods wait."""
 
 _OPEN: Final = frozenset(Disposition) - {Disposition.SUPPRESSED, Disposition.CLEARING}
 _PENDING: Final = "Pending"
@@ -35,9 +35,9 @@ _PENDING: Final = "Pending"
 
 @dataclass(frozen=True, slots=True)
 class WantedRun:
-    """The log of a container that is worth reading.
+    """A container whose log is worth reading.
 
-    `runs` are those that say more first; True is the run before the present one.
+    `runs` lists its runs, the most informative first; True is the previous run.
     """
 
     namespace: str
@@ -54,13 +54,13 @@ class WantedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedEvidence:
-    """What to read, what matters most first.
+    """What to read, the most important first.
 
-    `namespaces` are those whose Events are to be read, each with what is at fault there, and `pods`
-    their pods at fault, at most `MOST_PODS` each. `resources` are read as lists, `volumes` by name.
-    Verdicts rest on `leases`, by namespace and name, and on `scalers`, HorizontalPodAutoscalers;
-    `scalers_at_fault` says that what is told of one must not be of long ago.
-    What was learned of the namespaces where anything is `at_fault` is kept.
+    `namespaces` maps each namespace whose Events are read to its faults, and `pods` to its pods at
+    fault, at most `MOST_PODS` each. `resources` are listed, `volumes` are read by name. Verdicts
+    depend on `leases`, by namespace and name, and on `scalers`, HorizontalPodAutoscalers;
+    `scalers_at_fault` asks for recent data about them, as one is reported. Evidence about the
+    namespaces in `at_fault` is kept.
     """
 
     namespaces: Mapping[str, frozenset[object]] = field(default_factory=dict)
@@ -78,7 +78,7 @@ NOTHING_WANTED: Final = WantedEvidence()
 
 
 def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
-    """Return what would explain what a report leaves unexplained."""
+    """Return the evidence that may explain the unexplained findings of a report."""
     at_fault = frozenset(filter(None, (_namespace(each) for each in report.findings)))
     if not at_fault:
         return NOTHING_WANTED
@@ -91,7 +91,7 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
         if each.related.kind == PODS.kind and each.disposition in _OPEN:
             named.setdefault(namespace, {})[each.related.name] = None
     pods = {each: _pods(snapshot, each, named.get(each, ())) for each in faults}
-    # The last lines of what is explained are shown all the same.
+    # Last log lines are shown even for pods whose faults are explained.
     explained = (
         pod
         for namespace in named.keys() - faults.keys()
@@ -159,7 +159,7 @@ def _volumes(snapshot: Snapshot, pods: Iterable[Pod]) -> Iterator[str]:
 
 
 def wanted_logs(pod: Pod) -> Iterator[WantedRun]:
-    """Yield the containers that ended or are not ready; none of a pod that does its work."""
+    """Yield the containers that are not ready; skip pods that succeeded or are being deleted."""
     if pod.status.phase == "Succeeded" or pod.metadata.deletion_timestamp is not None:
         return
     sidecars = {
@@ -189,8 +189,8 @@ def _runs(container: ContainerStatus) -> tuple[bool, ...]:
 
 
 def together(found: Iterable[LogCause]) -> LogCause:
-    """Return what the logs of several runs say: the first that names a cause, else a symptom, else
-    a failure that no row explains.
+    """Return the best result of several runs' logs: the first with a cause, else a symptom, else an
+    unexplained failure.
     """
     causes = list(found)
     ranks = (

@@ -1,10 +1,9 @@
-"""The served model: what any stack's object comes down to, and what can fail of it, judged once.
+"""The served model: the common form of every stack's objects, with one set of judges for it.
 
-Every stack says the same thing in its own words: these pods, in these roles, so many of each. A
-stack translates its object into roles (`reporter.served.role`), and the judges here find what is
-wrong with them; they know no stack. A stack gives the names of its reasons and the few words that
-differ.
+Every stack describes the same thing in its own terms: pods, in roles, with a number of replicas
+each. A stack translates its object into roles (`reporter.served.role`), and the judges here find
+their faults without knowing any stack. A stack supplies the few words that differ.
 
-What does not fit stays with its stack: provisioning of nodes, groups that are scheduled together,
-revisions and traffic, objects that are compared with what a controller should have made.
+Whatever does not fit this form stays with its stack: provisioning of nodes, gang scheduling,
+revisions and traffic, comparing objects with those that a controller should have made.
 """

@@ -1,7 +1,7 @@
-"""Pods of a model that do not work, each told once, by what they fail at; pods that are not there.
+"""Pods of a model that do not work, each reported once by its failure, and missing pods.
 
-A pod fails to fetch the model, its server ends before it is ready, or something else keeps it from
-being Ready. Where a rollout stalls or pods are refused, the workload tells.
+A pod fails to fetch the model, its server exits before it is ready, or something else keeps it from
+being Ready. Stalled rollouts and refused pods show in the workload's status.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ from reporter.workload.standing import newest_failure
 def switched_off(
     scope: SubjectScope[o.KubeObject], *, by: str, derived: tuple[Derived, ...] = ()
 ) -> Evaluation:
-    """Return all that is said of a model that somebody has stopped, by an annotation."""
+    """Return the only finding about a model that a user has stopped by an annotation."""
     stopped = scope.finding(
         reason=of_kind("Stopped", scope.subject.kind),
         related=scope.ref,
@@ -60,9 +60,9 @@ def not_ready(
     starts: bool,
     changed: datetime | None = None,
 ) -> Finding:
-    """Return that a model is not Ready, where only the status that `writer` writes says it.
+    """Return the finding for a model that is not Ready with no cause but the status by `writer`.
 
-    `changed` is when what Ready follows from last changed: the writer may take its time from then.
+    `changed` is when the inputs of Ready last changed; the writer's time to react starts then.
     """
     ready = status.condition("Ready")
     said = ready.status if ready else "Unknown"
@@ -86,10 +86,10 @@ def not_ready(
 
 
 _NONE_SERVES: Final = 100
-"""What is added to the severity where no pod of the role is ready: nothing is answered."""
+"""Added to the severity if no pod of the role is ready, so that no request is answered."""
 
 _OFTEN: Final = 2
-"""So many restarts before the first Ready are no accident."""
+"""This many restarts before the first Ready are not a coincidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +98,15 @@ class _At:
     role: ServedRole
 
     def reason(self, end: str) -> str:
-        """Return the reason of the subject's kind whose name ends like this."""
+        """Return the reason of the subject's kind with this suffix."""
         return of_kind(end, self.scope.subject.kind)
 
 
 def judge_roles(
     scope: SubjectScope[o.KubeObject], roles: tuple[ServedRole, ...]
 ) -> Iterator[Finding]:
-    """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers;
-    then for each workload that lacks pods, or whose rollout stalls.
+    """Yield a finding for each pod at fault, role by role; then for each workload that lacks pods
+    or whose rollout stalls.
     """
     for role in roles:
         for pod, fault in faults_of(scope, role.pods):
@@ -126,7 +126,7 @@ def judge_roles(
 def faults_of(
     scope: SubjectScope[o.KubeObject], pods: tuple[o.Pod, ...]
 ) -> Iterator[tuple[o.Pod, PodFault]]:
-    """Yield each pod at fault, then the newest that failed, of which nothing is left but that."""
+    """Yield each pod at fault, then the newest failure that `newest_failure` finds, if any."""
     for pod in pods:
         if fault := fault_of_pod(scope, pod, pods):
             yield pod, fault
@@ -141,7 +141,7 @@ def _told(at: _At, pod: o.Pod, fault: PodFault) -> Iterator[Finding]:
     ended = _fails_at(pod, at.role.containers)
     fetches = ended is not None and ended[2].name in at.role.containers.fetch
     again = ended is not None and fetches and not loops(ended[2])
-    if ended is None or again:  # which may hang
+    if ended is None or again:  # a repeated download may hang
         yield pod_finding(
             at.scope,
             pod,
@@ -172,13 +172,13 @@ def _told(at: _At, pod: o.Pod, fault: PodFault) -> Iterator[Finding]:
 
 
 def _place(pod: o.Pod) -> str:
-    """Return which pod of a group it is (kubernetes-sigs/lws, api/leaderworkerset/v1)."""
+    """Return a pod's place in its group (kubernetes-sigs/lws, api/leaderworkerset/v1)."""
     index = pod.metadata.label(_INDEX)
     return "" if index is None else "leader " if index == "0" else "worker "
 
 
 def _fails_at(pod: o.Pod, of: Containers) -> tuple[str, str, o.ContainerStatus] | None:
-    """Return how the reason ends, words and container where a pod fails to load the model."""
+    """Return suffix of the reason, text and container if a pod fails to load the model."""
     if not counts(pod):
         return None
     for status in pod.status.init_container_statuses or ():
@@ -194,7 +194,7 @@ def _fails_at(pod: o.Pod, of: Containers) -> tuple[str, str, o.ContainerStatus] 
 
 
 def _fetch_failed(status: o.ContainerStatus) -> bool:
-    """Tell whether a download failed, also while it is tried again."""
+    """True if a download failed, even while it is retried."""
     ended = last_end(status)
     now = status.state.terminated if status.state else None
     done = now is not None and not is_error(now)
@@ -202,7 +202,7 @@ def _fetch_failed(status: o.ContainerStatus) -> bool:
 
 
 def _load_failed(status: o.ContainerStatus) -> bool:
-    """Tell whether a never-ready container fails by itself; out of memory is told as such."""
+    """True if a never-ready container fails by itself; OOMKilled is reported as such instead."""
     ended = last_end(status)
     if status.ready or ended is None or ended.reason == "OOMKilled" or not is_error(ended):
         return False
@@ -281,15 +281,15 @@ def _incomplete(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
 
 
 _MADE_IN_TURN: Final = timedelta(seconds=120)
-"""How long a group may lack pods without a cause: controllers make a leader, its StatefulSet and
-that one's pods in turn, each when it sees what the one before made."""
+"""How long a group may lack pods without a cause: controllers create the leader, its StatefulSet and
+the workers in turn, each step after it has seen the result of the one before."""
 
 
 def _has_no_workers_yet(pod: o.Pod, groups: o.LeaderWorkerSet) -> bool:
-    """Tell whether a pod is a leader that workers may wait for (lws, v0.9.0, pod_controller.go).
+    """True if a pod is a leader that workers may wait for (lws, v0.9.0, pod_controller.go).
 
-    They follow one that is ready where the startup policy says so, and one that has a node where
-    a topology is theirs alone.
+    With the startup policy LeaderReady they wait until it is ready; with an exclusive topology,
+    until it has a node.
     """
     if pod.metadata.label(_INDEX) != "0":
         return False
@@ -298,7 +298,7 @@ def _has_no_workers_yet(pod: o.Pod, groups: o.LeaderWorkerSet) -> bool:
 
 
 def _not_made(at: _At, workload: o.StatefulSet) -> Iterator[Finding]:
-    """Yield a finding if its controller says that it cannot make the next pod."""
+    """Yield a finding if the controller reports that it cannot create the next pod."""
     if sum(map(counts, at.role.pods)) >= workload.wanted:
         return
     why = why_not_made(at.role.resource.kind, workload, at.scope.snapshot)
@@ -321,8 +321,8 @@ def _not_made(at: _At, workload: o.StatefulSet) -> Iterator[Finding]:
 def _stalled(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
     """Yield a finding if a rollout is past its deadline, or does not replace the older pods.
 
-    The deadline of a Deployment knows nothing of how long a model loads: while a pod starts within
-    its own time, the rollout is slow and not stuck. One that still makes pods moves.
+    The deadline of a Deployment does not allow for the time that a model takes to load: while a pod
+    is within its start-up time, the rollout is slow, not stuck. A new pod counts as progress.
     """
     status, wanted = deployment.status, deployment.wanted
     if status.observed_generation < deployment.metadata.generation or not wanted:
@@ -353,7 +353,7 @@ def _stalled(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
 
 
 def _starting(at: _At) -> list[tuple[datetime, timedelta]]:
-    """Return since when each pod starts that has time to, and how much."""
+    """Return the start and the budget of each pod that is still allowed to start."""
     faults = (fault_of_pod(at.scope, each) for each in at.role.pods if counts(each))
     return [
         (each.transition, each.budget)

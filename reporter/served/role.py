@@ -1,4 +1,4 @@
-"""A role of a served model: what serves, what decodes, what prefills."""
+"""The roles of a served model: `main`, or `decode` and `prefill`."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ Workload: TypeAlias = Deployment | StatefulSet | LeaderWorkerSet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Containers:
-    """What a model's containers are for: they download it, or nothing is answered without."""
+    """Names of a model's containers that download it, and of those that answer requests."""
 
     fetch: frozenset[str] = frozenset()
     serve: frozenset[str] = frozenset()
@@ -25,9 +25,9 @@ class Containers:
 
 @dataclass(frozen=True, kw_only=True)
 class ServedRole:
-    """What one role of a model, `main`, or `decode` and `prefill`, runs on.
+    """One role of a model with its workload and pods.
 
-    The workload is None where it is not there; all workers of groups are among the pods.
+    The workload is None if it does not exist. The pods include all workers of groups.
     """
 
     name: str
@@ -38,17 +38,17 @@ class ServedRole:
 
     @property
     def title(self) -> str:
-        """What messages put before a pod; empty where there is one role only."""
+        """The prefix of a pod in messages; empty for the only role."""
         return "" if self.name == "main" else f"{self.name} "
 
     @property
     def deployment(self) -> Deployment | None:
-        """Its Deployment; None where it runs on something else."""
+        """Its Deployment, or None if it runs on another kind."""
         return self.workload if isinstance(self.workload, Deployment) else None
 
     @property
     def group_set(self) -> LeaderWorkerSet | None:
-        """Its LeaderWorkerSet; None where it runs on something else."""
+        """Its LeaderWorkerSet, or None if it runs on another kind."""
         return self.workload if isinstance(self.workload, LeaderWorkerSet) else None
 
     @property
@@ -57,7 +57,7 @@ class ServedRole:
 
     @property
     def replicas(self) -> int:
-        """Replicas or groups wanted by what it runs on."""
+        """Replicas or groups that its workload wants."""
         return 0 if self.workload is None else self.workload.wanted
 
     @property
@@ -71,7 +71,7 @@ class ServedRole:
 
     @property
     def serving(self) -> int:
-        """The same, and all of a Deployment whose rollout lacks no more of them than it may."""
+        """Like `available`, but all replicas of a Deployment during a rollout within its limits."""
         rolls = self.deployment is not None and rolls_as_allowed(self.deployment)
         return self.replicas if rolls else self.available
 
@@ -81,7 +81,7 @@ class ServedRole:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it is there, and no replica of it is wanted."""
+        """True if its workload exists and wants no replicas."""
         return self.exists and self.replicas == 0
 
     @property
@@ -95,11 +95,11 @@ class ServedRole:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRole(ServedRole):
-    """A role whose pods are counted by themselves, whatever makes them.
+    """A role judged by counting its pods, whichever workload creates them.
 
-    `part` says whether it answers (`engine`), requests come by it (`front`), or it must run.
-    Without one that is `required` nothing is answered. A replica has `size` pods. So many ready
-    pods are `enough`; 0: all.
+    `part` is `engine` if it answers requests, `front` if requests pass through it; other parts just
+    have to run. The model answers nothing without its `required` roles. A replica has `size` pods.
+    `enough` is the number of replicas that must work; 0 means all.
     """
 
     part: str
@@ -110,12 +110,12 @@ class CountedRole(ServedRole):
 
     @property
     def missing(self) -> int:
-        """Pods that are not there though replicas need them."""
+        """Number of pods that the wanted replicas lack."""
         return max(0, self.wanted * self.size - sum(map(counts, self.pods)))
 
     @property
     def available(self) -> int:
-        """Replicas whose pods are Ready, as far as numbers tell."""
+        """Replicas that the Ready pods can make up; which pod belongs to which is not known."""
         ready = sum(is_ready(each) and not each.deleting for each in self.pods)
         return min(self.wanted, ready // self.size)
 
@@ -125,7 +125,7 @@ class CountedRole(ServedRole):
 
     @property
     def at_least(self) -> int:
-        """How many of its replicas must work."""
+        """Number of its replicas that must work."""
         return min(self.wanted, self.enough or self.wanted)
 
     @property
@@ -134,16 +134,16 @@ class CountedRole(ServedRole):
 
     @property
     def judged(self) -> "CountedRole":
-        """The role with the pods that are judged: of one of which enough work, the Ready ones."""
+        """The role with the pods to judge: the Ready ones only, if enough of its replicas work."""
         if not self.enough or not self.is_whole:
             return self
         return replace(self, pods=tuple(filter(is_ready, self.pods)))
 
 
 def all_serve(roles: tuple[ServedRole, ...]) -> bool:
-    """Tell whether each role has a replica that serves; of what prefills none may be wanted.
+    """True if every role has a serving replica; all but the first may be scaled to zero.
 
-    Pods that decode prefill too, where nothing else does.
+    Decode pods also prefill if there are no prefill pods.
     """
     main, *others = roles
     return main.serves and all(each.serves or each.is_idle for each in others)
@@ -154,8 +154,8 @@ def serving_of(
 ) -> ServingEvidence:
     """Return how many replicas serve, and whether requests reach them.
 
-    Without a replica that decodes nothing serves; without one that prefills, those that decode do
-    it all.
+    Nothing serves without a decode replica; without prefill replicas, the decode replicas also
+    prefill.
     """
     main = roles[0]
     return ServingEvidence(

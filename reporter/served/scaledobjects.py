@@ -1,12 +1,13 @@
-"""What sets the replicas of a model and does not work: no metric changes them then.
+"""Autoscalers that do not work: no metric changes the replicas of their model.
 
-Of ScaledObjects the condition Ready says that something is wrong; why, as a trigger without an
-address or an autoscaler that the API server refuses, often stands in the Event about the
-ScaledObject alone. One with a fallback stays Ready while its triggers fail, and Fallback is True;
-of one with several triggers Ready is Unknown while some fail. One that is paused is meant to do
-nothing. Source: kedacore/keda, v2.21.0, `controllers/keda/scaledobject_controller.go`,
-`pkg/scaling/executor/scale_scaledobjects.go`, `pkg/fallback`. HorizontalPodAutoscalers, KEDA's too,
-say what metric they cannot read (kubernetes, pkg/controller/podautoscaler/horizontal.go).
+The condition Ready of a ScaledObject says that something is wrong. The cause, such as a trigger
+without an address or an autoscaler that the API server refuses, is often only in the Event about
+the ScaledObject. With a fallback it stays Ready while its triggers fail, and Fallback is True; with
+several triggers, Ready is Unknown while some of them fail. A paused one is meant to do nothing.
+Source: kedacore/keda, v2.21.0, `controllers/keda/scaledobject_controller.go`,
+`pkg/scaling/executor/scale_scaledobjects.go`, `pkg/fallback`. HorizontalPodAutoscalers, including
+KEDA's, name the metric that they cannot read (kubernetes,
+pkg/controller/podautoscaler/horizontal.go).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,11 +27,11 @@ from reporter.workload.owners import is_false, is_true, warning_about, words
 
 _MOST: Final = 8
 _OFF: Final = "ScalingDisabled"
-"""Reason of an autoscaler whose target is to have no replicas, which is no fault of it."""
+"""Reason of an autoscaler whose target is scaled to zero, which is not a fault."""
 
 _SOME_FAIL: Final = "PartialTriggerError"
 _STATIC: Final = ("", "static")
-"""Behaviors of a fallback with which its number of replicas is what there is."""
+"""Behaviors of a fallback that set exactly its number of replicas."""
 
 Scaler: TypeAlias = ScaledObject | PodAutoscaler
 
@@ -45,7 +46,7 @@ def _by_target(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], t
 
 
 def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
-    """Return the condition that says that it does not work, and why; None where it does."""
+    """Return the condition and cause of an autoscaler that does not work; None if it works."""
     if scaler.deleting:
         return None
     if isinstance(scaler, PodAutoscaler):
@@ -86,12 +87,11 @@ def judge_scalers(
     serves: str = "",
     budget: timedelta | None = None,
 ) -> Iterator[Finding]:
-    """Yield a finding for each of `also`, and of what sets the replicas of workloads, that does not
-    work.
+    """Yield a finding for each broken autoscaler among `also` and those of the workloads.
 
-    Each workload is given by its kind and name. An autoscaler that KEDA made says no more than
-    KEDA. `serves` is added to the message where the model serves all the same. A ScaledObject may
-    take its budget at first: there are no metrics of pods that start.
+    A workload is a kind and a name. An autoscaler that belongs to a broken ScaledObject is skipped:
+    it adds nothing. `serves` is added to the message if the model serves all the same. `budget` is
+    how long a ScaledObject may take at first: starting pods have no metrics yet.
     """
     place, told = scope.place, set[str]()
     by_target = scope.snapshot.once(("scalers", place), partial(_by_target, place))

@@ -1,6 +1,6 @@
-"""The ways of requests to a model's pods: Services, InferencePools and pickers, routes.
+"""The paths of requests to a model's pods: Services, InferencePools and pickers, routes.
 
-They are found by what selects the pods, whatever made them.
+They are found by the selectors that match the pods, whoever created them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,12 +28,12 @@ SelectsT = TypeVar("SelectsT", bound=o.KubeObject)
 _Selecting: TypeAlias = Mapping[tuple[str, str], tuple[SelectsT, ...]]
 
 _MOST: Final = 8
-"""So many pools, Services and routes are looked at for one model."""
+"""The most pools, Services and foreign routes (of each) examined for one model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ways:
-    """What leads to pods with these labels in a namespace, whose servers listen on these ports."""
+    """The paths to pods with these labels in a namespace; `listens` are their servers' ports."""
 
     snapshot: Snapshot
     place: str
@@ -42,7 +42,7 @@ class Ways:
 
     @cached_property
     def pools(self) -> tuple[o.InferencePool, ...]:
-        """The InferencePools that select its pods, of either group."""
+        """The InferencePools, of either API group, that select the pods."""
         near = ((each, each.spec.selector) for each in self._near(_pools))
         matching = (each for each, of in near if of and of.matches(self.labels))
         return tuple(islice(matching, _MOST))
@@ -60,15 +60,15 @@ class Ways:
     def _near(
         self, index_of: Callable[[str, Snapshot], _Selecting[SelectsT]]
     ) -> Iterator[SelectsT]:
-        """Yield what selects pods by a label of its pods."""
+        """Yield the selecting objects that are indexed under one of the pods' labels."""
         index = self.snapshot.once((index_of, self.place), partial(index_of, self.place))
         return (each for label in sorted(self.labels.items()) for each in index.get(label, ()))
 
     @cached_property
     def routes(self) -> tuple[o.HttpRoute, ...]:
-        """The HTTPRoutes to its pools and Services in its namespace; else others' to its pools.
+        """The HTTPRoutes of the namespace to its pools and Services; else foreign ones to a pool.
 
-        Anybody may name a pool: of those of other namespaces the ones that work count, if any does.
+        Any tenant can name a pool: of the foreign routes only the working ones count, if any works.
         """
         pools = self.naming(r.INFERENCEPOOLS.kind, self.pools)
         own = (*pools, *self.naming(r.SERVICES.kind, self.services))
@@ -92,7 +92,7 @@ class Ways:
 
     @property
     def is_picked(self) -> bool:
-        """Whether a pool picks pods; where there is none, whether a Service can have endpoints."""
+        """True if a pool picks pods; without pools, if a Service can have endpoints."""
         if self.pools:
             return any(map(self._picks, self.pools))
         without = [each for each, _ in self.misled if each.targets_names]
@@ -100,7 +100,7 @@ class Ways:
 
     @cached_property
     def misled(self) -> tuple[tuple[o.Service, routing.ParentFault], ...]:
-        """The Services none of whose ports is one of its pods."""
+        """The Services whose ports lead to none of the pods' ports, each with its fault."""
         return tuple(
             (each, fault)
             for each in self.services
@@ -174,7 +174,7 @@ def judge_routes(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Find
 
 
 NOT_AVAILABLE: Final = WorkloadFault("not available", "", passing=True)
-"""What is said of a Deployment where only its replicas tell, while its pods move on."""
+"""The fault of a Deployment that shows in its replica count only, while its pods progress."""
 
 
 def deployment_down(
@@ -185,7 +185,7 @@ def deployment_down(
     what: str,
     of: str = "",
 ) -> Finding:
-    """Return the finding about a Deployment that requests pass and that is not available."""
+    """Return the finding about an unavailable Deployment in the path of requests."""
     fault = judge_deployment(deployment, scope.snapshot) or NOT_AVAILABLE
     why = f": {fault.detail}" if fault.detail else ""
     return scope.finding(
@@ -207,7 +207,7 @@ def refused_way(
     reason: str,
     made: datetime | None = None,
 ) -> Finding:
-    """Return the finding about a route, pool or Service that does not lead to the model."""
+    """Return the finding about a route, pool or Service that does not reach the model."""
     place = "" if related.namespace == scope.place else f"{related.namespace}/"
     return scope.finding(
         reason=reason,
@@ -222,7 +222,7 @@ def refused_way(
 
 
 NO_SERVICE: Final = 21
-"""Severity of an endpoint picker without its Service, next to those of `workload/routing.py`."""
+"""Severity of an endpoint picker without its Service, on the scale of `workload/routing.py`."""
 
 
 def worst_way(
@@ -233,7 +233,7 @@ def worst_way(
     reason: str,
     faults: Iterable[routing.ParentFault],
 ) -> Iterator[Finding]:
-    """Yield one finding for all that is wrong with one object: the worst, and how many more."""
+    """Yield one finding for all faults of one object: the worst, and the number of the others."""
     ranked = sorted(faults, key=lambda each: (-each.severity, each.text))
     if not ranked:
         return
@@ -253,7 +253,7 @@ def worst_way(
 
 
 def selects_ready(service: o.Service, snapshot: Snapshot) -> bool | None:
-    """Return whether a ready pod is behind a Service; None if it selects nothing, or unknown."""
+    """True if a Service selects a ready pod; None if it has no selector, or pods are unknown."""
     if not service.spec.selector:
         return None
     selector = o.LabelSelector(match_labels=service.spec.selector)
@@ -279,7 +279,7 @@ def _services(namespace: str, snapshot: Snapshot) -> _Selecting[o.Service]:
 
 
 def _by_label(selecting: Iterable[tuple[o.Labels | None, SelectsT]]) -> _Selecting[SelectsT]:
-    """Return what selects pods by one of its labels: the longest value is most likely a name."""
+    """Index objects by the selector label with the longest value, most likely a unique name."""
     return grouped(
         (max(wanted.items(), key=lambda label: (len(label[1]), label)), each)
         for wanted, each in selecting

@@ -512,23 +512,26 @@ def test_rows_of_the_user_come_first(tmp_path, run):
 
 ROW = "{class: config, match: '%s', means: 'a', do: 'B.'}"
 WRONG = {
-    "no mapping": ("[]", "it is no mapping of signatures by their ids"),
+    "no mapping": ("[]", "expected a mapping of ids to signatures"),
     "not YAML": ("a: [", "line "),
-    "an id": ("'A b': " + ROW % "abcd", "signature 'A b': an id is lower-case"),
+    "an id": ("'A b': " + ROW % "abcd", "signature 'A b': an id has lower-case"),
     "twice": (f"a: {ROW % 'abcd'}\na: {ROW % 'abcd'}", "'a'"),
-    "ours": ("enospc: " + ROW % "abcd", "signature enospc: the program has one of that id"),
+    "ours": ("enospc: " + ROW % "abcd", "signature enospc: a built-in signature has this id"),
     "a key": ("a: {class: c, match: abcd, means: a, do: b, x: 1}", "unknown field `x`"),
     "a missing key": ("a: {class: c, match: abcd, means: a}", "missing required field `do`"),
     "a type": ("a: {class: c, match: 5, means: a, do: b}", "Expected `str`, got `int`"),
     "sureness": ("a: {class: c, sureness: x, match: abcd, means: a, do: b}", "'x'"),
-    "no pattern": ("a: " + ROW % "ab(cd", "signature a: match is no regular expression"),
+    "no pattern": ("a: " + ROW % "ab(cd", "signature a: match is not a regular expression"),
     "unbounded": ("a: " + ROW % "ab.*cd", "signature a: * in match is unbounded"),
     "nested": ("a: " + ROW % "a(?:bc|b){1,30}d", "match repeats a group"),
     "many ways": ("a: " + ROW % "a.{0,99}b.{0,99}c", "may be tried in 9801 ways"),
     "begins": ("a: " + ROW % r"\w++ failed", "match begins with a repeat"),
-    "refers back": ("a: " + ROW % r"a(b)\1c", "refers back"),
-    "fits nothing": ("a: " + ROW % "(?:abcd)?", "match fits an empty line"),
-    "no such value": ("a: {class: c, match: abcd, means: '{x}', do: b}", "{x} is no named group"),
+    "refers back": ("a: " + ROW % r"a(b)\1c", "match has a back-reference"),
+    "fits nothing": ("a: " + ROW % "(?:abcd)?", "match also matches an empty line"),
+    "no such value": (
+        "a: {class: c, match: abcd, means: '{x}', do: b}",
+        "{x} is not a named group",
+    ),
 }
 
 
