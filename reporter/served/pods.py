@@ -281,8 +281,8 @@ def _incomplete(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
 
 
 _MADE_IN_TURN: Final = timedelta(seconds=120)
-"""How long a group may lack pods without a cause: controllers create the leader, its StatefulSet and
-the workers in turn, each step after it has seen the result of the one before."""
+"""How long a group may lack pods without a cause: controllers create the leader, its StatefulSet
+and the workers in turn, each after seeing the result of the step before."""
 
 
 def _has_no_workers_yet(pod: o.Pod, groups: o.LeaderWorkerSet) -> bool:

@@ -60,7 +60,7 @@ def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | Non
 
 
 def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
-    """Return the condition that says that it does not work in full, and what is said of it."""
+    """Return the condition of an autoscaler that does not fully work, and a message; or None."""
     if rejected := rejection(scaler, snapshot):
         condition, why = rejected
         return condition, f"does not work: {why}"

@@ -1,4 +1,4 @@
-"""The objects of KServe and Knative that are read.
+"""The objects of KServe and Knative that we read.
 
 Their types are in github.com/kserve/kserve, pkg/apis/serving/v1beta1 (v0.20.0), and in
 github.com/knative/serving, pkg/apis/serving/v1.
@@ -14,17 +14,17 @@ from reporter.model.objects import Annotations, Condition, Conditioned, KubeObje
 
 
 class StatusPart(Part, frozen=True, omit_defaults=True):
-    """A part of a status as Go writes it: what is empty is left out.
+    """A part of a status as Go writes it: empty fields are omitted.
 
-    A field whose default is made by a factory has no `omitempty`, and is always there.
+    A field with a default factory has no `omitempty` in Go, and is always present.
     """
 
 
 class KnativeCondition(Condition, frozen=True):
-    """A condition of Knative's kind.
+    """A condition with Knative's severity.
 
     Attributes:
-        severity: empty for an error, which is the rule; `Info` for one that Ready does not follow.
+        severity: empty for an error, which is the rule; `Info` if Ready does not depend on it.
 
     """
 
@@ -43,7 +43,7 @@ class KnativeConditioned(Conditioned, frozen=True):
 
 
 class Addressable(StatusPart, frozen=True):
-    """`address` of a status: where it is reached within the cluster."""
+    """`address` of a status: its address within the cluster."""
 
     name: str = ""
     url: str = ""
@@ -55,15 +55,15 @@ class TrafficEntry(StatusPart, frozen=True):
     """An entry of `traffic`, in a spec or in a status.
 
     Attributes:
-        latest_revision: whether the entry follows the newest ready revision; None where the flag
-            is absent, which is not the same as True.
+        latest_revision: whether the entry follows the newest ready revision; None if the flag is
+            absent, which is not the same as True.
 
     """
 
     configuration_name: str = ""
     revision_name: str = ""
     latest_revision: bool | None = None
-    percent: int | None = None  # has no bounds in the schema; None is not 0
+    percent: int | None = None  # the schema sets no bounds; None is not 0
     tag: str = ""
     url: str = ""
 
@@ -104,7 +104,7 @@ class ModelSpec(Part, frozen=True):
 
 class ComponentSpec(Part, frozen=True):
     canary_traffic_percent: int | None = None
-    worker_spec: Part | None = None  # if it is there: several nodes for one replica
+    worker_spec: Part | None = None  # if present, one replica spans several nodes
     model: ModelSpec | None = None
 
 
@@ -176,8 +176,8 @@ class InferenceServiceStatus(KnativeConditioned, frozen=True, omit_defaults=True
     """`status` of an InferenceService.
 
     Attributes:
-        observed_generation: that of a Knative Service or a Deployment, never comparable with the
-            InferenceService's own generation.
+        observed_generation: the generation of a Knative Service or a Deployment, not comparable
+            with the InferenceService's own.
 
     """
 
@@ -206,7 +206,7 @@ class SwitchedMetadata(Metadata, frozen=True):
 
 
 class Mode(StrEnum):
-    """A deployment mode, by its present name."""
+    """A deployment mode, by its current name."""
 
     KNATIVE = "Knative"
     STANDARD = "Standard"
@@ -217,7 +217,7 @@ _MODES: Final = {each.value: each for each in Mode} | {
     "Serverless": Mode.KNATIVE,
     "RawDeployment": Mode.STANDARD,
 }
-"""Present and old names."""
+"""Current and old names."""
 
 
 class InferenceService(KubeObject, frozen=True):
@@ -261,7 +261,7 @@ class Component(StrEnum):
 
     @property
     def route_ready(self) -> str:
-        """Type of its route condition; only the explainer's is in the plural."""
+        """Type of its route condition; only the explainer's is plural."""
         return f"{self.capitalize()}Route{'s' * (self is Component.EXPLAINER)}Ready"
 
     @property
@@ -291,6 +291,6 @@ def components_of(spec: InferenceServiceSpec) -> Iterator[Component]:
 
 
 def wanted_deployments(spec: InferenceServiceSpec, component: Component) -> int:
-    """Return how many Deployments a component has in Standard mode: workers have their own."""
+    """Return the number of Deployments of a component in Standard mode: workers have their own."""
     part = spec_of(spec, component)
     return 2 if part is not None and part.worker_spec is not None else 1

@@ -1,9 +1,8 @@
-"""What is read for KServe alone, the reasons of InferenceServices, and what hides which of them and
-why.
+"""The resources that only KServe needs, the reasons of InferenceServices, and their suppression.
 
-The order is from cause to symptom: what cannot be deployed at all, a model that cannot be
-fetched or loaded, pods, the newest revision, its rollout and traffic, a component, the
-ingress, and the whole where nothing else says why.
+The order is from cause to symptom: specs that cannot be deployed, a model that cannot be fetched or
+loaded, pods, the newest revision, its rollout and traffic, a component, the ingress, and the whole
+InferenceService if nothing else explains it.
 """
 
 from functools import partial
@@ -315,7 +314,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         EventType.NORMAL,
     ),
 )
-"""All but Ready; the warnings in the order of the priority chain."""
+"""All reasons but Ready; the warnings are in the order of the priority chain."""
 
 REASONS: Final[tuple[Reason, ...]] = (
     *_FAULTS,
@@ -336,10 +335,10 @@ NEEDS_KSERVE: Final = (
     INVALID_SPEC, RUNTIME_MISSING, RECONCILE_FAILED, ROLLOUT_STUCK, TRAFFIC, INGRESS_NOT_READY,
     NOT_READY, STATUS_STALE, CANARY_NOT_READY,
 )  # fmt: skip
-"""What only the KServe controller writes or can mend."""
+"""Reasons of faults that only the KServe controller reports or can mend."""
 
 NEEDS_KNATIVE: Final = (REVISION_NOT_READY, ROLLOUT_STUCK, TRAFFIC)
-"""What only Knative's controller can mend."""
+"""Reasons of faults that only Knative's controller can mend."""
 
 CLUSTER_REASONS: Final = (
     controller_row(

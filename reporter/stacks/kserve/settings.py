@@ -5,7 +5,7 @@ from reporter.settings import EvaluationSettings
 
 
 class KserveSettings(EvaluationSettings):
-    # Open Data Hub and OpenShift AI run it in their own
+    # Open Data Hub and OpenShift AI use namespaces of their own
     # (github.com/opendatahub-io/opendatahub-operator).
     kserve_namespace: Namespaces = ("kserve", "opendatahub", "redhat-ods-applications")
     """Namespaces where the KServe controller may be."""

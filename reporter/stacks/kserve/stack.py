@@ -94,7 +94,7 @@ KSERVE: Final = Stack(
             namespaces="knative_namespace",
             needs=OF_KNATIVE,
             governs=True,
-            optional=True,  # KServe's Standard mode does without
+            optional=True,  # KServe's Standard mode does not need it
         ),
     ),
     required=(

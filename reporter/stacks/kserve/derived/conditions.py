@@ -1,7 +1,7 @@
 """Conditions as Knative's condition set keeps them (github.com/knative/pkg, apis/condition_set.go).
 
-Ready follows PredictorReady and IngressReady and nothing else: the other conditions are there for
-information, so that a transformer can be down while Ready is True.
+Ready depends on PredictorReady and IngressReady only. The other conditions are informational, so a
+transformer can be down while Ready is True.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from reporter.model.objects import Condition, Deployment
 from reporter.stacks.kserve import objects as api
 
 DEPENDENTS: Final = (api.PREDICTOR_READY, api.INGRESS_READY)
-"""What Ready follows."""
+"""The conditions that Ready depends on."""
 
 TRUE: Final = "True"
 FALSE: Final = "False"
@@ -24,15 +24,15 @@ BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class ConditionManager:
-    """The conditions of one pass, from those that are stored.
+    """The conditions during one pass, starting from the stored ones.
 
     There is no clock: a condition that differs from the stored one in status, reason, message or
-    severity has no lastTransitionTime, which says that the pass changed it. One that was changed
-    and changed back in the pass keeps the stored time.
+    severity has no lastTransitionTime, which marks it as changed by the pass. A condition that was
+    changed and changed back keeps the stored time.
     """
 
     def __init__(self, stored: Iterable[api.KnativeCondition] = ()) -> None:
-        """Begin with the stored conditions; those that Ready rests on start as Unknown."""
+        """Start with the stored conditions; if Ready or its dependents are missing, add Unknown."""
         self._stored = {each.type: each for each in stored}
         self._present = dict(self._stored)
         self._changes: list[str] = []
@@ -47,14 +47,14 @@ class ConditionManager:
         return self._status(type_) == TRUE
 
     def take_over(self, type_: str, condition: Condition | None) -> None:
-        """Mark a condition as another object's is; None leaves it as it was."""
+        """Copy another object's condition; None leaves the current one unchanged."""
         if condition is not None:
             self.mark(
                 type_, condition.status, condition.reason or "", message=condition.message or ""
             )
 
     def mark(self, type_: str, status: str, reason: str = "", *, message: str = "") -> None:
-        """Write a condition, and let Ready follow; an invalid status is not written."""
+        """Write a condition and update Ready; ignore an invalid status."""
         if status not in (TRUE, FALSE, UNKNOWN):
             return
         self._set(type_, status, reason, message=message)
@@ -71,7 +71,7 @@ class ConditionManager:
             self._set(api.READY, UNKNOWN, reason, message=message)
 
     def clear(self, type_: str) -> None:
-        """Remove a condition that Ready does not follow."""
+        """Remove a condition without updating Ready."""
         self._present.pop(type_, None)
 
     def conditions(self) -> tuple[api.KnativeCondition, ...]:
@@ -96,7 +96,7 @@ class ConditionManager:
             self._changes.append(type_)
 
     def _recompute(self) -> None:
-        """Set Ready by what it follows: a False one wins, then an Unknown one."""
+        """Set Ready from its dependents: a False one wins, then an Unknown one."""
         unhappy = self._newest(FALSE) or self._newest(UNKNOWN)
         if unhappy is None:
             self._set(api.READY, TRUE, "", message="")
@@ -106,10 +106,10 @@ class ConditionManager:
             )
 
     def _newest(self, status: str) -> api.KnativeCondition | None:
-        """Return the one with that status that changed last; what this pass changed is newest.
+        """Return the dependent of that status that changed last; changes of this pass are newest.
 
-        Times have whole seconds. Of equal ones, which KServe itself orders by chance, the one that
-        says why goes first.
+        Times have whole seconds. KServe orders equal times randomly; here a condition with a reason
+        wins.
         """
         which = [each for each in sorted(DEPENDENTS) if each in self._present]
         which = [each for each in which if self._present[each].status == status]
@@ -123,9 +123,9 @@ class ConditionManager:
 
 
 def aggregate(conditions: ConditionManager, components: Iterable[api.Component]) -> None:
-    """Write RoutesReady and LatestDeploymentReady: the last bad component wins.
+    """Write RoutesReady and LatestDeploymentReady: the last component that is not True wins.
 
-    So a component that is Unknown hides one before it that is False.
+    So an Unknown component hides an earlier one that is False.
     """
     walked = tuple(components)
     for type_, parts in (
@@ -158,15 +158,15 @@ _OF_RAW: Final = {
     "True":     ("True A",  "True P",  "True A",    "False P", "True A"),
     "False":    ("False A", "False A", "False A",   "False A", "False A"),
 }  # fmt: skip
-"""Status of a component's Ready, by the statuses of Available (a row each) and Progressing, and
-whose reason and message it takes; a status of Unknown is as if the condition was absent."""
+"""Status of a component's Ready by the statuses of Available (rows) and Progressing (columns), and
+the initial of the condition whose reason and message it copies. Unknown counts as absent."""
 
 
 def raw_ready(type_: str, deployments: Sequence[Deployment], wanted: int = 1) -> Condition:
-    """Return a component's Ready in Standard mode, by its Deployments: one, or head and workers.
+    """Return a component's Ready in Standard mode, from its Deployments: one, or head and workers.
 
-    This is KServe's `PropagateRawStatus`. A ReplicaFailure overrides everything. While there are
-    fewer than are `wanted` it is False without a reason, for one that does not exist reports none.
+    This is KServe's `PropagateRawStatus`. A ReplicaFailure overrides everything. With fewer
+    Deployments than `wanted` it is False without a reason: a missing Deployment has no conditions.
     """
     there = deployments if len(deployments) >= wanted else ()
     available, progressing = _combined(AVAILABLE, there), _combined(PROGRESSING, there)
@@ -190,10 +190,10 @@ def _progress(condition: Condition | None) -> int:
 
 
 def _combined(type_: str, deployments: Sequence[Deployment]) -> Condition | None:
-    """Return what several Deployments say together, None if one of them says nothing.
+    """Merge a condition of several Deployments; None if one of them lacks it.
 
-    It is True only if all are, and else False, even where one is Unknown. A reason that all have is
-    told once; reasons that differ, and all messages, have a prefix each.
+    It is True only if all are True, else False, even if one is Unknown. A reason that all share
+    appears once; differing reasons, and all messages, have a prefix each.
     """
     said = [
         (each, condition) for each in deployments if (condition := each.status.condition(type_))

@@ -1,14 +1,14 @@
-"""The status that an InferenceService should have, by the objects that KServe made for it.
+"""The status that an InferenceService should have, derived from the objects that KServe created.
 
-One pass of KServe's controller as far as its inputs are read: the components in their order, the
-model, the conditions across components. IngressReady, the public `url` and `address`, the canary
-statuses and the runtime's name are taken over from the stored status: they rest on objects that
-are not read (ingresses, routes of gateways, ServingRuntimes, KServe's configuration).
+It simulates one pass of KServe's controller as far as its inputs are read: the components in their
+order, the model, the conditions across components. IngressReady, the public `url` and `address`,
+the canary statuses and the runtime's name are copied from the stored status: they depend on objects
+that are not read (ingresses, routes of gateways, ServingRuntimes, KServe's configuration).
 
 The rules are those of github.com/kserve/kserve, v0.20.0:
 pkg/apis/serving/v1beta1/inference_service_status.go, and the controller in
-pkg/controller/v1beta1/inferenceservice. The model status is that of `PropagateModelStatus`, which
-looks at the first pod of the predictor alone.
+pkg/controller/v1beta1/inferenceservice. The model status follows `PropagateModelStatus`, which
+looks at the first pod of the predictor only.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ from reporter.workload.pod import is_ready
 
 
 class Transition(StrEnum):
-    """How a model moves from its active to its target state."""
+    """The progress of a model from its active to its target state."""
 
     UP_TO_DATE = "UpToDate"
     IN_PROGRESS = "InProgress"
@@ -48,21 +48,21 @@ _PENDING: Final = "Pending"
 _LOADED: Final = "Loaded"
 _FAILED: Final = "FailedToLoad"
 _TRANSITIONS: Final = {_LOADED: Transition.UP_TO_DATE, _FAILED: Transition.BLOCKED}
-"""What the others are is InProgress."""
+"""Transitions by target state; all other states are InProgress."""
 
 
 def model_status(
     stored: api.ModelStatus, pods: Sequence[Pod], *, failed: bool, loaded: bool
 ) -> api.ModelStatus | None:
-    """Return the model status after a pass; None where the pass is not stored at all.
+    """Return the model status after a pass; None if KServe does not store the pass.
 
-    What a later success does not clear is kept: the failure of the last time, and the state of the
-    model that is active. All ready pods are counted, before the first of them is looked at.
+    The last failure and the state of the active model are kept: a later success does not clear
+    them. All ready pods are counted, then the first pod is examined.
 
     Args:
-        stored: before the pass.
-        pods: those of the latest created revision, or of the Deployment.
-        failed: Knative mode, and a condition of the Knative Service is False.
+        stored: the model status before the pass.
+        pods: the pods of the latest created revision, or of the Deployment.
+        failed: in Knative mode, a condition of the Knative Service is False.
         loaded: Ready is True, and the mode is Standard or the latest created revision is ready.
 
     """
@@ -121,7 +121,7 @@ def has_failed(status: ContainerStatus) -> bool:
 
 
 def failure_of(status: ContainerStatus) -> api.FailureInfo:
-    """Return how a container that failed ended, or ended the time before."""
+    """Return how a failed container ended, now or before its last restart."""
     ended = last_end(status)
     message, code = (ended.message or "", ended.exit_code) if ended else ("", None)
     return api.FailureInfo(reason=MODEL_LOAD_FAILED, message=message, exit_code=code)
@@ -130,41 +130,41 @@ def failure_of(status: ContainerStatus) -> api.FailureInfo:
 _FAILED_PASS: Final = frozenset(
     {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet"}
 )
-"""Reasons of a component's Ready that come from an error of KServe itself, which nothing shows."""
+"""Reasons of a component's Ready from an error inside KServe, which no other object shows."""
 
 _STOPPED: Final = "Stopped"
-"""The condition of the stop switch, and the reason of what it stopped."""
+"""The condition of the stop switch, and the reason of the conditions that it turned False."""
 
 _REVISION_FIELDS: Final = {
     each.encode_name: each.name
     for each in msgspec.structs.fields(api.ComponentStatus)
     if each.name not in ("rest_url", "grpc_url")
 }
-"""The fields of a component that are derived: names in the API, and here."""
+"""The derived fields of a component, by their names in the API."""
 
 _OPPOSITE: Final = frozenset({Transition.BLOCKED.value, Transition.UP_TO_DATE.value})
-"""Transitions that one passing look at a pod cannot confuse: a crash loop goes in and out of
-InProgress, and pods come and go without KServe being told."""
+"""Transitions whose difference is real whenever KServe examined the pod. InProgress may be passing:
+a crash loop goes in and out of it, and KServe does not watch pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivedInferenceService:
-    """What should have been propagated.
+    """The result of a simulated pass.
 
     Attributes:
-        propagated: the fields that are read. A condition that the pass changed has no
-            `last_transition_time`.
-        decided: False where KServe would leave the status alone, so that it is the stored one.
+        propagated: the status, as far as its fields are read. A condition that the pass changed has
+            no `last_transition_time`.
+        decided: False if KServe would not touch the status, so that it is the stored one.
 
     """
 
     propagated: api.InferenceServiceStatus
     decided: bool = True
-    model_unsure: bool = False  # the model status depends on which pod KServe happened to look at
+    model_unsure: bool = False  # the model status depends on the pod that KServe examined
 
     @property
     def status(self) -> dict[str, object]:
-        """The same as the API writes it; 0 is a value."""
+        """The status in the API's form; 0 counts as a value."""
         document: dict[str, object] = msgspec.to_builtins(self.propagated)
         document["conditions"] = [
             {key: value for key, value in msgspec.to_builtins(each).items() if value}
@@ -176,10 +176,10 @@ class DerivedInferenceService:
 def derive(facts: InferenceServiceFacts, *, thawed: bool = False) -> DerivedInferenceService:
     """Return the status that an InferenceService should have.
 
-    While it is frozen or served by ModelMesh, and while its first pod downloads the model for a
-    second time, that is the stored one. In Knative mode without Knative KServe ends its pass before
-    any component, with the conditions that all begin with. `thawed` asks what the objects of a
-    frozen one say; KServe does not come to its stop switch either.
+    The stored status is returned while the InferenceService is frozen or served by ModelMesh, and
+    while its first pod downloads the model again. In Knative mode without Knative, KServe's pass
+    ends before the components, with the initial conditions. `thawed` derives the status of a frozen
+    InferenceService from its objects; KServe does not evaluate its stop switch either.
     """
     inferenceservice, mode = facts.inferenceservice, facts.mode
     stored = inferenceservice.status
@@ -196,12 +196,12 @@ def derive(facts: InferenceServiceFacts, *, thawed: bool = False) -> DerivedInfe
 
 
 def _stopped(facts: InferenceServiceFacts) -> api.InferenceServiceStatus:
-    """Return the status while the stop switch is on: emptied, so that the history is gone.
+    """Return the status while the stop switch is on: emptied, without the history of revisions.
 
-    In Standard mode a stop leaves IngressReady as it was: with ingress creation off it is absent
-    then, or True with the Gateway API (KServe,
-    pkg/controller/v1beta1/inferenceservice/reconcilers/ingress, v0.20.0). That setting is not read,
-    so what is stored once the predictor was stopped is believed.
+    In Standard mode a stop does not touch IngressReady: with ingress creation off it is absent, or
+    True with the Gateway API (KServe, pkg/controller/v1beta1/inferenceservice/reconcilers/ingress,
+    v0.20.0). That setting is not read, so the stored value is trusted once the predictor has
+    stopped.
     """
     spec, stored = facts.inferenceservice.spec, facts.inferenceservice.status
     types = {api.INGRESS_READY, *(each.ready for each in api.components_of(spec))}
@@ -214,7 +214,7 @@ def _stopped(facts: InferenceServiceFacts) -> api.InferenceServiceStatus:
     keeps_ingress = facts.mode is api.Mode.STANDARD and again
     for type_ in sorted(types - {api.INGRESS_READY} if keeps_ingress else types):
         before = conditions.get(type_)
-        # The message is KServe's to word.
+        # Only KServe knows the message.
         message = (before.message or "") if before is not None and _was_stopped(before) else ""
         conditions.mark(type_, FALSE, _STOPPED, message=message)
     _mark_switch(conditions, TRUE)
@@ -227,7 +227,7 @@ def _stopped(facts: InferenceServiceFacts) -> api.InferenceServiceStatus:
         address=stored.address if reached else None,
         model_status=api.ModelStatus(),
         deployment_mode=stored.deployment_mode,
-        # A pass chooses the runtime before it looks at the switch, and only the first one empties.
+        # A pass chooses the runtime before it checks the switch; only the first pass empties it.
         serving_runtime_name=stored.serving_runtime_name if again else "",
         cluster_serving_runtime_name=stored.cluster_serving_runtime_name if again else "",
     )
@@ -238,7 +238,7 @@ def _was_stopped(condition: api.KnativeCondition | None) -> bool:
 
 
 def _mark_switch(conditions: ConditionManager, status: str) -> None:
-    """Write Stopped; the words that stand with it are KServe's."""
+    """Write Stopped; keep KServe's reason and message if the status is unchanged."""
     found = conditions.get(_STOPPED)
     same = found if found is not None and found.status == status else None
     reason, message = (same.reason or "", same.message or "") if same else ("", "")
@@ -248,8 +248,8 @@ def _mark_switch(conditions: ConditionManager, status: str) -> None:
 def _after_pass(facts: InferenceServiceFacts) -> DerivedInferenceService:
     """Return the status after one pass over the components of an InferenceService.
 
-    A component is as stored where what it follows from is unknown or does not exist, or where a
-    reconcile of it failed: then nothing is concluded across components.
+    A component keeps its stored status if its objects are unknown, if its Knative Service does not
+    exist, or if reconciling it failed; then conditions across components stay as stored too.
     """
     spec, stored = facts.inferenceservice.spec, facts.inferenceservice.status
     knative = facts.mode is api.Mode.KNATIVE
@@ -286,7 +286,7 @@ def _after_pass(facts: InferenceServiceFacts) -> DerivedInferenceService:
         conditions.clear(api.CANARY_PREDICTOR_READY)
     ingress = stored.condition(api.INGRESS_READY)
     begun = ingress is not None and ingress.status == UNKNOWN and not ingress.reason
-    # The ingress step comes last, so that Ready follows it.
+    # The ingress step comes last and thus updates Ready.
     conditions.take_over(api.INGRESS_READY, None if begun else ingress)
     propagated = replace(
         stored,
@@ -300,7 +300,7 @@ def _after_pass(facts: InferenceServiceFacts) -> DerivedInferenceService:
 
 
 def _has_failed(stored: api.InferenceServiceStatus, component: api.Component) -> bool:
-    """Tell whether KServe could not reconcile a component the last time, as far as it says."""
+    """True if the status says that KServe's last reconcile of a component failed."""
     ready, model = stored.condition(component.ready), stored.model_status
     if ready is not None and ready.status == FALSE and ready.reason in _FAILED_PASS:
         return True
@@ -311,7 +311,7 @@ def _has_failed(stored: api.InferenceServiceStatus, component: api.Component) ->
 def _models(
     facts: InferenceServiceFacts, components: Mapping[str, api.ComponentStatus], *, loaded: bool
 ) -> Iterator[api.ModelStatus | None]:
-    """Yield the model status by each of the pods, for KServe may have looked at any."""
+    """Yield the model status for each pod as the first, as KServe may have examined any of them."""
     before, pods = facts.inferenceservice.status.model_status or api.ModelStatus(), facts.pods or ()
     failed = False
     if facts.mode is api.Mode.KNATIVE:
@@ -327,13 +327,12 @@ def _models(
 
 
 def differs(stored: api.InferenceServiceStatus, wanted: DerivedInferenceService) -> tuple[str, ...]:
-    """Return the paths of the fields of a stored status that are not as derived, sorted.
+    """Return the paths of fields whose stored and derived values differ, sorted.
 
-    What cannot be known is no difference: times; the order in which KServe wrote conditions, which
-    decides the words of Ready; reasons of True conditions, which older versions do not write;
-    types of conditions that the stored status does not have, as of older versions; messages with a
-    percent sign, which are garbled when stored; what ready pods there were at the last pass.
-    Nothing differs where KServe would leave the status alone.
+    Unknowable differences are ignored: times; the order in which KServe wrote conditions, which
+    decides the message of Ready; reasons of True conditions and condition types that older versions
+    do not write; messages with a percent sign, which KServe garbles; the ready pods at the last
+    pass. Nothing differs if KServe would not touch the status.
     """
     if not wanted.decided:
         return ()

@@ -1,4 +1,4 @@
-"""The objects that the status of an InferenceService is made of, and how they are found."""
+"""The objects from which the status of an InferenceService is derived, and how they are found."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
@@ -19,30 +19,30 @@ from reporter.stacks.kserve.derived.conditions import BEFORE_ALL
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 
 INFERENCESERVICE: Final = "serving.kserve.io/inferenceservice"
-"""Label of everything that belongs to an InferenceService: its name."""
+"""Label on all objects of an InferenceService; the value is its name."""
 
 REVISION: Final = "serving.knative.dev/revision"
-"""Label of the pods of a Knative revision: its name."""
+"""Label on the pods of a Knative revision; the value is its name."""
 
 COMPONENT: Final = "component"
-"""Label of the pods of a component: its key in `spec`."""
+"""Label on the pods of a component; the value is its key in `spec`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferenceServiceFacts:
-    """What the status of one InferenceService follows from.
+    """The inputs of the status of one InferenceService.
 
     Attributes:
-        services: Knative Services by component, those that exist; None if they are unknown.
+        services: existing Knative Services by component; None if they are unknown.
         deployments: Deployments by component, head before workers; None if they are unknown.
-        pods: those that the model status is read from, the newest first as KServe sorts them
+        pods: the pods that decide the model status, newest first as KServe sorts them
             (pkg/controller/v1beta1/inferenceservice/utils/utils.go); None if they are unknown.
-        heads: the name of the Deployment by component, whether it exists or not; empty if they are
-            unknown.
+        heads: the name of the Deployment by component, even if it does not exist; empty if
+            Deployments are unknown.
 
     """
 
-    inferenceservice: api.InferenceService  # with the status that is stored
+    inferenceservice: api.InferenceService  # with its stored status
     services: Mapping[api.Component, api.KnativeService] | None = None
     deployments: Mapping[api.Component, tuple[Deployment, ...]] | None = None
     pods: tuple[Pod, ...] | None = None
@@ -58,7 +58,7 @@ def facts_of(
 ) -> InferenceServiceFacts:
     """Collect the objects of an InferenceService from a snapshot.
 
-    `default_mode` is what KServe is configured with; it stands for a name that is not known too.
+    `default_mode` is the mode in KServe's configuration; it also replaces unknown mode names.
     """
     mode = inferenceservice.named_mode or default_mode
     place = inferenceservice.namespace
@@ -90,7 +90,7 @@ def facts_of(
             pods = _newest_first(snapshot[PODS].labelled(place, "app", f"isvc.{name}"))
         elif services is not None:
             predictor = services.get(api.Component.PREDICTOR)
-            # The newest revision, also while an older one serves.
+            # The newest revision, even while an older one serves.
             newest = predictor.status.latest_created_revision_name if predictor else ""
             own = snapshot[PODS].labelled(place, REVISION, newest) if newest else ()
             pods = _newest_first(own)
@@ -119,7 +119,7 @@ def made(
 ) -> ObjectT | None:
     """Return the Knative Service or the Deployment of a component.
 
-    Older versions wrote `-default` after the name; KServe goes on with those that exist.
+    Older versions appended `-default` to the name; KServe keeps using existing ones.
     """
     name = object_name(inferenceservice, component)
     newer = table.get(inferenceservice.namespace, name)

@@ -1,29 +1,29 @@
 """Which revisions of a component are rolled out, in Knative mode.
 
-The problem: `latestRolledoutRevision` is where a rollback goes, and KServe does not store why it is
-what it is. It moves the field in the middle of a long Go function, by what the route of the Knative
-Service looks like in that pass (`PropagateStatus` in github.com/kserve/kserve,
-pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0). The branches are nested, and what
-they leave out is as important as what they do.
+The problem: a rollback returns to `latestRolledoutRevision`, and KServe does not store how the
+field got its value. It changes the field in the middle of a long Go function, depending on the
+route of the Knative Service in that pass (`PropagateStatus` in github.com/kserve/kserve,
+pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0). The branches are nested, and the
+cases that they skip matter as much as those that they handle.
 
-The choice: a truth table in which exactly one row matches any situation, and a walk that puts each
-entry of the route through it. C and R are the latest created and the latest ready revision of the
-Knative Service; lr and pr are the latest and the previous rolled-out revision on record. An L-entry
-is an entry of the route that is flagged as the latest and names R; only L-entries move anything.
-The other entries count where the percents of R are summed up.
+The choice: a truth table in which exactly one row matches any situation, and a walk that applies it
+to each entry of the route. C and R are the latest created and the latest ready revision of the
+Knative Service; lr and pr are the recorded latest and previous rolled-out revision. An L-entry is
+an entry of the route that is flagged as the latest and names R; only L-entries change the record.
+The other entries only count in the sum of R's percents.
 
-What is easy to get wrong:
+Easy mistakes:
 
-* A promotion does not ask whether R is the newest revision (row a). A rollback does (row d): with a
-  newer revision that is not ready the record stays, and no traffic is sent back (row g).
-* Any percent below 100 on a revision that is rolled out is a rollback, not only 0 (row d).
+* A promotion does not require R to be the newest revision (row a). A rollback does (row d): if a
+  newer revision is not ready, the record stays and no traffic is sent back (row g).
+* Any percent below 100 on a rolled-out revision is a rollback, not only 0 (row d).
 * A rollback leaves lr = pr. The history has one step, so a second rollback has no effect.
-* A flag that is absent is not True, a percent that is absent is not 0, and a percent above 100 is
-  neither full nor below.
-* A gradual rollout of Knative flags two entries, so that the order of the list can decide.
+* An absent flag is not True, an absent percent is not 0, and a percent above 100 is neither full
+  nor below.
+* Knative's gradual rollout flags two entries, so the order of the list can decide.
 
-What happened does not follow from lr and pr: a rollback and a canary on the promoted revision leave
-the same fields. `read_component` says what one look does tell.
+lr and pr do not show what happened: a rollback and a canary on the promoted revision leave the same
+fields. `read_component` returns what a single snapshot shows.
 """
 
 from enum import Enum
@@ -38,14 +38,14 @@ WHOLE: Final = 100
 
 
 class RevisionHistory(NamedTuple):
-    """The revisions rolled out on record; empty where there is none. One step is remembered."""
+    """The recorded rolled-out revisions, empty if unset; the history has one step."""
 
     rolled_out: str = ""
     previous: str = ""
 
 
 class Share(Enum):
-    """The percent of an entry, as far as the table tells it apart; the schema sets no bounds."""
+    """The percent of an entry, as the table distinguishes it; the schema sets no bounds."""
 
     BELOW = "below 100"
     FULL = "100"
@@ -53,11 +53,11 @@ class Share(Enum):
 
 
 Situation: TypeAlias = tuple[bool, bool, Share, bool, bool]
-"""What the table asks of one L-entry, in the order of its columns."""
+"""The table's inputs for one L-entry, in the order of its columns."""
 
 
 class RolloutRow(NamedTuple):
-    """A row of the truth table: when it holds, where None means any, and what lr and pr become."""
+    """A row of the truth table: its conditions (None matches any), and the new lr and pr."""
 
     letter: str
     name: str
@@ -89,7 +89,7 @@ TABLE: Final = (
 """Exactly one row matches any situation."""
 
 NO_ENTRY: Final = RolloutRow("j", "no entry follows the ready revision", ())
-"""The row where there is no L-entry."""
+"""The row for a route without an L-entry."""
 
 
 def _follows(entry: api.TrafficEntry, revision: str) -> bool:
@@ -105,10 +105,10 @@ def total(traffic: tuple[api.TrafficEntry, ...], revision: str) -> int:
 def walk(
     history: RevisionHistory, service: api.KnativeServiceStatus
 ) -> tuple[RevisionHistory, tuple[RolloutRow, ...]]:
-    """Return what one pass makes of a history, and the rows that applied.
+    """Return the history after one pass, and the rows that applied.
 
-    Every L-entry is put through the table in the order of the list, with the history that the one
-    before it left. With the same Knative Service a second pass changes nothing more.
+    The table is applied to every L-entry in the order of the list, each time to the history that
+    the previous one left. A second pass over the same Knative Service changes nothing.
     """
     ready, traffic = service.latest_ready_revision_name, service.traffic or ()
     rows: list[RolloutRow] = []
@@ -136,10 +136,10 @@ def propagate(
     *,
     conditions: ConditionManager,
 ) -> api.ComponentStatus:
-    """Take a Knative Service over into a component's status and conditions.
+    """Copy a Knative Service into a component's status and conditions.
 
-    URL and address are only ever overwritten, so a component that is not ready keeps its old ones.
-    A condition that the Knative Service does not have stays as it was.
+    URL and address are never cleared, so a component that is not ready keeps its old ones. A
+    condition that the Knative Service lacks is left unchanged.
     """
     before = RevisionHistory(stored.latest_rolledout_revision, stored.previous_rolledout_revision)
     history, _ = walk(before, service)
@@ -161,7 +161,7 @@ def propagate(
 
 
 class Conclusion(Enum):
-    """What one snapshot of a component tells; several may hold at once."""
+    """What one snapshot of a component shows; several may apply at once."""
 
     CANARY = "canary in progress"
     ROLLED_BACK = "rolled back"
@@ -174,10 +174,10 @@ class Conclusion(Enum):
 def read_component(
     status: api.ComponentStatus, canary_percent: int | None = None
 ) -> frozenset[Conclusion]:
-    """Return all that holds of a component, by its status and `canaryTrafficPercent` of its spec.
+    """Return all conclusions about a component, from its status and `canaryTrafficPercent`.
 
-    A canary and a rollback go on while a newer revision starts or fails. Without an entry that
-    follows the latest ready revision, or without its percent, the last three are not known.
+    A canary and a rollback go on while a newer revision starts or fails. Canary, rollback and a
+    split over one revision need an entry that follows the latest ready revision, and its percent.
     """
     created, ready = status.latest_created_revision, status.latest_ready_revision
     rolled_out, previous = status.latest_rolledout_revision, status.previous_rolledout_revision
@@ -203,10 +203,10 @@ def latest_entry(status: api.ComponentStatus) -> api.TrafficEntry | None:
 
 
 def strays(status: api.ComponentStatus, canary_percent: int | None) -> tuple[tuple[str, int], ...]:
-    """Return the revisions that get requests and that nobody asked for, with their percent.
+    """Return the revisions that get requests although the spec does not ask for that, with percent.
 
-    Those are all but the latest ready one and those that are asked for by name. Without a percent
-    of a canary a rollout goes on, and an older revision may have its share.
+    The latest ready revision and revisions that the spec names are not strays. Without a canary
+    percent there are no strays: a rollout goes on, and an older revision may have its share.
     """
     asked = asked_traffic(canary_percent, status.latest_rolledout_revision)
     named = {each.revision_name for each in asked if each.revision_name}
@@ -221,7 +221,7 @@ def strays(status: api.ComponentStatus, canary_percent: int | None) -> tuple[tup
 def asked_traffic(canary_percent: int | None, rolled_out: str) -> tuple[api.TrafficEntry, ...]:
     """Return the traffic that KServe asks Knative for.
 
-    Without a revision that was rolled out the canary percent is ignored. The rule is in KServe's
+    Before any revision was rolled out, the canary percent is ignored. The rule is in KServe's
     pkg/controller/v1beta1/inferenceservice/reconcilers/knative/ksvc_reconciler.go, v0.20.0.
     """
     if canary_percent is None or canary_percent >= WHOLE or not rolled_out:

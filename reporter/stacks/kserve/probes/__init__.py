@@ -1,4 +1,4 @@
-"""What is asked about InferenceServices, and positive evidence that one serves."""
+"""Probes of InferenceServices, and positive evidence that one serves."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -21,13 +21,13 @@ from reporter.workload.owners import is_false, is_true, warning_about
 from reporter.workload.pod import NOT_SET_UP, STARTING, is_ready
 
 _IN_START_UP: Final = frozenset({NOT_SET_UP, STARTING})
-"""Severities of the faults of pods that were never Ready and that nothing else keeps from it."""
+"""Severities of the faults of pods that are only starting and were never Ready."""
 
 
 def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:
-    """Yield evidence if Ready is True, and everything that it and its components rest on agrees.
+    """Yield evidence if Ready is True and all objects of its components agree with that.
 
-    Nothing is concluded while any of it is unknown. Ready alone does not tell of transformers.
+    Nothing is concluded while an object is unknown. Ready alone does not cover transformers.
     """
     if scope.facts.mode is not Mode.MODELMESH and not _agrees(scope):
         return
@@ -38,10 +38,10 @@ def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:
 
 
 def probe_serving(scope: InferenceServiceScope) -> Iterator[ServingEvidence]:
-    """Yield whether it serves, by the same evidence.
+    """Yield whether it serves.
 
-    A request needs every component; one whose newest revision fails serves as long as another is
-    ready. Of a service of ModelMesh nothing but its Ready condition is seen.
+    A request needs every component. A component whose newest revision fails serves as long as
+    another revision is ready. For ModelMesh only the Ready condition is known.
     """
     if scope.facts.mode is Mode.MODELMESH:
         yield _serving(scope, serves=scope.shows_ready)
@@ -57,7 +57,7 @@ def probe_serving(scope: InferenceServiceScope) -> Iterator[ServingEvidence]:
 
 def _serving(scope: InferenceServiceScope, *, serves: bool) -> ServingEvidence:
     ingress = scope.condition(INGRESS_READY)
-    # What was made for the component before stays while it is not ready as a whole.
+    # The component's ingress from before remains while the whole is not ready.
     stays = ingress is not None and bool(scope.object.status.url) and scope.says_no_more(ingress)
     return ServingEvidence(
         subject=scope.subject, wanted=1, serving=int(serves), reached=stays or not is_false(ingress)
@@ -75,11 +75,11 @@ def _serves(scope: InferenceServiceScope, component: Component) -> bool:
 
 
 def _is_answered(scope: InferenceServiceScope, component: Component) -> bool:
-    """Tell whether a revision that gets requests answers them; Knative mode.
+    """True if a revision that gets requests answers them; Knative mode.
 
-    Ready of a revision does not follow its pods once they have served, and stays True where all of
-    them are lost (Knative Serving, pkg/apis/serving/v1/revision_lifecycle.go). While there are
-    none, and while they start from zero, the activator holds requests (knative.dev, Serving
+    Ready of a revision does not follow its pods once they have served, and stays True even if all
+    of them are lost (Knative Serving, pkg/apis/serving/v1/revision_lifecycle.go). While it has no
+    pods, and while they start from zero, the activator queues requests (knative.dev, Serving
     architecture).
     """
     held = component in (scope.facts.services or {}) and is_true(scope.condition(component.ready))
@@ -164,9 +164,9 @@ _PROBES: Final[tuple[Probe[InferenceServiceScope], ...]] = (
 
 
 def evaluate_inferenceservice(scope: InferenceServiceScope) -> Evaluation:
-    """Return all that is said about one InferenceService, and the status that it should have.
+    """Return the evaluation of one InferenceService, with the status that it should have.
 
-    Of one that is stopped only that is said.
+    A stopped InferenceService is only reported as stopped.
     """
     if scope.stopped:
         return switched_off(scope, by="serving.kserve.io/stop", derived=scope.derived)

@@ -1,8 +1,8 @@
-"""Components, ingress and the whole, by their conditions; and a status that is not as propagated.
+"""Components, ingress and the whole, by their conditions; and a status that differs from derived.
 
-A status has no time of what KServe has not written yet. Whoever lists kinds one after the other
-sees an object that has changed next to the status of a moment before, and without any time that
-would be told as if it had lasted.
+A status has no timestamp for changes that KServe has not written yet. Kinds are listed one after
+the other, so a changed object may be seen next to a slightly older status; without a time, that
+difference would be reported as if it had lasted.
 """
 
 from collections.abc import Iterator
@@ -30,14 +30,14 @@ from reporter.workload.owners import is_false, is_true, last_written, latest, wa
 _OF_KSERVE: Final = frozenset(
     {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet", "Stopped"}
 )
-"""Reasons that are told by name."""
+"""Reasons that have a finding of their own."""
 
 _SEVERITY: Final = {
     api.Component.PREDICTOR: 30,
     api.Component.TRANSFORMER: 20,
     api.Component.EXPLAINER: 10,
 }
-"""Without a predictor nothing is answered; a transformer is in the way of each request."""
+"""Nothing is answered without a predictor; each request passes through the transformer."""
 
 
 def probe_conditions(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
         if is_true(ready) and scope.at_zero(component) and not scope.wants_none:
             yield _at_zero(scope, component)
         if lacks and not scope.object.status.conditions:
-            continue  # KServe never came to it: that it wrote nothing is the fault
+            continue  # KServe wrote no conditions at all, which is the fault to report
         waits = _stays_unknown(scope, component)
         if ready is None or not (is_false(ready) or waits) or ready.reason in _OF_KSERVE:
             continue
@@ -82,7 +82,7 @@ def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 
 def _stays_unknown(scope: InferenceServiceScope, component: api.Component) -> bool:
-    """Tell whether the Ready of a component is Unknown, and nothing else would tell.
+    """True if Ready of a component is Unknown and no other reason covers that.
 
     Ready of the whole follows the predictor; a revision or a route that does not become ready has a
     reason of its own.
@@ -97,7 +97,7 @@ def _stays_unknown(scope: InferenceServiceScope, component: api.Component) -> bo
 
 
 def _at_zero(scope: InferenceServiceScope, component: api.Component) -> Finding:
-    """Return that a component is scaled to zero and the predictor is not: both are needed."""
+    """Return the finding for a component scaled to zero while the predictor is not."""
     deployment = scope.at_zero(component)[0]
     return scope.finding(
         reason=reasons.COMPONENT_NOT_READY,
@@ -113,7 +113,7 @@ def _at_zero(scope: InferenceServiceScope, component: api.Component) -> Finding:
 def _lacks(scope: InferenceServiceScope, component: api.Component) -> str:
     name = scope.object_ref(component).name
     if scope.in_knative_mode:
-        # The mode may be a guess; only where KServe wrote it, a Knative Service was made.
+        # The mode may be a guess; a Knative Service exists for sure only if KServe wrote the mode.
         known = scope.facts.services is not None and scope.object.status.deployment_mode
         missing = (
             known
@@ -165,11 +165,11 @@ _UNSUPPORTED: Final = Wording("route-field",
     "timeouts (GKE's does not)", "the route has what the Gateway does not support",
     "Set disableHTTPRouteTimeout in ingress of inferenceservice-config, if it is the timeouts.",
     Sureness.LIKELY)  # fmt: skip
-"""Without words of the Gateway; kserve/kserve#5311."""
+"""For a Gateway that gives no message; kserve/kserve#5311."""
 
 
 def _became_ready(scope: InferenceServiceScope) -> datetime | None:
-    """Return when the last component became ready; KServe writes the rest a moment later."""
+    """Return when the last component became ready; KServe updates the rest a moment later."""
     services = (scope.facts.services or {}).values()
     deployments = chain.from_iterable((scope.facts.deployments or {}).values())
     said = chain(
@@ -180,7 +180,7 @@ def _became_ready(scope: InferenceServiceScope) -> datetime | None:
 
 
 def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield a finding if the InferenceService is not Ready; the last that is told."""
+    """Yield a finding if the InferenceService is not Ready; it has the lowest priority."""
     ready = scope.object.status.condition(api.READY)
     moves_slowly = ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
     if not is_true(ready) and not moves_slowly:
@@ -235,9 +235,9 @@ def not_ready_since(scope: InferenceServiceScope, component: api.Component) -> d
 
 
 def last_change(scope: InferenceServiceScope, *, pods: bool) -> datetime | None:
-    """Return when anything last changed that its status follows from, as far as that has a time.
+    """Return when an input of its status last changed, as far as changes have times.
 
-    `pods` count where what is asked about follows them.
+    `pods` says whether pods are among the inputs.
     """
     found: list[api.KnativeService | Deployment | Pod] = [
         *((scope.facts.pods or ()) if pods else ())
@@ -254,14 +254,14 @@ def last_change(scope: InferenceServiceScope, *, pods: bool) -> datetime | None:
 
 _MOST_TOLD: Final = 5
 _OF_PODS: Final = "modelStatus."
-"""Fields that follow from pods."""
+"""Prefix of fields that depend on pods."""
 
 
 def probe_stale(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield a finding if fields of the status differ, of an InferenceService that has a status.
+    """Yield a finding if the stored status differs from the derived one; skip an empty status.
 
-    It is no older than what changed last. That is no transition: most fields change without any
-    condition, so that the time may be one of long ago.
+    The fault cannot be older than the last change. That is not its transition: most fields change
+    without a condition, so the last known change may be long ago.
     """
     stored = scope.object.status
     if not stored.conditions:

@@ -1,4 +1,4 @@
-"""A model that cannot be fetched or loaded, pods at fault, and what keeps KServe from any."""
+"""Models that cannot be fetched or loaded, pods at fault, and specs that KServe cannot deploy."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -32,7 +32,7 @@ from reporter.workload.pod import counts, had_been_ready, is_ready, why_ended
 _ERROR: Final = "Error"
 _NOT_LOADED: Final = "the model does not load"
 _NEVER: Final = 2
-"""Severity of a model that nobody tries to fetch."""
+"""Severity of a model that no container tries to fetch."""
 
 
 def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -45,12 +45,12 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
         if not is_ready(pod) and _is_left_out(scope, pod):
             yield _never_fetched(scope, pod)
         elif storage is not None and (loops(storage) or is_error(last_end(storage))):
-            # Whatever killed it, also while it is tried again; KServe itself takes a download that
-            # failed for `Pending` until its container is in a crash loop.
+            # Whatever the cause, and even during a retry; KServe itself reports a failed download
+            # as `Pending` until its container is in a crash loop.
             what = "the model cannot be fetched"
             yield _about(scope, pod, storage, reason=reasons.STORAGE_FAILED, what=what)
         elif not _serves_model(pod) or serving is None:
-            continue  # the crash of a transformer says nothing of the model
+            continue  # a crashing transformer says nothing about the model
         elif _fails_to_load(serving):
             what = "the model server was Ready and fails" if had_been_ready(pod) else _NOT_LOADED
             yield _about(scope, pod, serving, reason=reasons.MODEL_LOAD_FAILED, what=what)
@@ -64,10 +64,9 @@ _LEFT_OUT: Final = "control-plane"
 
 
 def _is_left_out(scope: InferenceServiceScope, pod: Pod) -> bool:
-    """Tell whether a pod lacks what fetches its model, as KServe's webhook leaves its namespace
-    out.
+    """True if nothing fetches a pod's model because KServe's webhook skips its namespace.
 
-    It would have added an init container, a sidecar that holds the model, or a claim with it.
+    The webhook would have added an init container, a sidecar with the model, or a claim.
     """
     model = scope.object.spec.predictor.model
     if model is None or not (model.storage_uri or model.storage) or pod.spec.claims:
@@ -99,7 +98,7 @@ def _serves_model(pod: Pod) -> bool:
 
 
 def _fails_to_load(status: ContainerStatus) -> bool:
-    """Tell whether a container fails, or runs again and is not ready: the same may follow."""
+    """True if a container fails, or was restarted and is not ready: it may fail again."""
     ended = last_end(status)
     stopped = status.state is not None and status.state.terminated is not None
     again = ended is not None and is_running(status) and not status.ready
@@ -129,7 +128,7 @@ def _about(
 
 
 def _by_status(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield what the stored status says, where pods cannot be read."""
+    """Yield a finding from the stored status, for use when pods cannot be read."""
     status = scope.object.status.model_status
     if status is None or status.transition_status != Transition.BLOCKED:
         return
@@ -143,7 +142,7 @@ def _by_status(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 
 def _failure(status: ContainerStatus) -> FailureInfo:
-    """Return how a container ended, by the kubelet's reason where that says more than `Error`."""
+    """Return how a container ended, with the kubelet's reason if it is more than `Error`."""
     ended = last_end(status)
     reason = clean(ended.reason or "") if ended else ""
     failure = failure_of(status)
@@ -155,7 +154,7 @@ def _unusual(failure: FailureInfo) -> str:
 
 
 def _told(failure: FailureInfo) -> str:
-    """Return how it ended: its reason unless that is the usual one, exit code, last words."""
+    """Return a failure in words: its reason unless it is the usual one, exit code, last words."""
     reason = _unusual(failure)
     code = failure.exit_code
     how = "" if code is None else f" ({exit_words(code, failure.reason)})"
@@ -164,7 +163,7 @@ def _told(failure: FailureInfo) -> str:
 
 
 def _still(scope: InferenceServiceScope, pod: Pod | None = None) -> str:
-    """Return what serves meanwhile: older revisions than the pod's, as far as anything tells."""
+    """Return a suffix that says what still serves: revisions older than the pod's, if known."""
     predictor = scope.status_of(Component.PREDICTOR)
     newest = predictor.latest_created_revision
     is_newest = pod is None or pod.metadata.label(REVISION) == newest
@@ -176,7 +175,7 @@ def _still(scope: InferenceServiceScope, pod: Pod | None = None) -> str:
 
 
 def probe_pods(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield a finding for each Deployment that gets no pods, and for each pod at fault."""
+    """Yield a finding for each Deployment whose pods are refused, and for each pod at fault."""
     if not scope.in_knative_mode:
         yield from _refused(scope)
     although = "; Ready is True all the same" if scope.shows_ready else ""
@@ -220,7 +219,7 @@ _WHOLE: Final = 100
 
 
 def probe_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield what KServe says of a spec that it cannot do anything with."""
+    """Yield the findings about specs that KServe cannot deploy or reconcile."""
     if scope.in_knative_mode and scope.facts.without_knative:
         yield scope.finding(
             reason=reasons.KNATIVE_MISSING,
@@ -262,7 +261,7 @@ def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
     loaded = status.states is not None and status.states.active_model_state == "Loaded"
     still = "; the previous model is still loaded" if loaded else ""
     of_runtime = cause in _OF_RUNTIME
-    # Of a runtime only the Event names which one, or for which format there is none.
+    # Only the Event names the missing runtime, or the format that no runtime supports.
     warned = warning_about(scope.snapshot, scope.ref) if of_runtime else ""
     yield scope.finding(
         reason=reasons.RUNTIME_MISSING if of_runtime else reasons.INVALID_SPEC,

@@ -1,4 +1,4 @@
-"""Revisions of components in Knative mode, and traffic that does not go where the spec sends it."""
+"""Revisions of components in Knative mode, and traffic that does not follow the spec."""
 
 import re
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ _MEANINGS: Final = (
         ),
     ),
 )
-"""What Knative says and means (knative/serving: `revision_lifecycle.go`, `resolve.go`)."""
+"""Knative's messages and their meaning (knative/serving: `revision_lifecycle.go`, `resolve.go`)."""
 
 _REQUEST: Final = re.compile(r'\b(?:GET|HEAD) '
     r'"?https?://([a-z0-9.-]{1,253}(?::\d{1,5})?)[^\s"]{0,2000}"?:', re.IGNORECASE)  # fmt: skip
@@ -99,7 +99,7 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
 def _not_ready(
     scope: InferenceServiceScope, component: Component, status: ComponentStatus
 ) -> Finding:
-    """Return the finding about a newest revision that failed, or that starts."""
+    """Return the finding about a newest revision that failed or is still starting."""
     condition = scope.condition(component.configuration_ready)
     failed = is_false(condition)
     newest = status.latest_created_revision
@@ -131,7 +131,7 @@ _PULLED: Final = re.compile(r"^Successfully pulled image .{1,500}? in ([0-9hms.]
 def _too_late(
     scope: InferenceServiceScope, revision: str, condition: KnativeCondition | None
 ) -> str:
-    """Say what came only after a revision's deadline, by the Events of its pods; else nothing."""
+    """Return a suffix if a revision's image was pulled only after its deadline, from pod Events."""
     stored = scope.object.status.condition(condition.type) if condition else None
     passed = stored.last_transition_time if stored else None
     if condition is None or passed is None or _NEVER not in (condition.message or ""):
@@ -150,7 +150,7 @@ def _too_late(
 
 
 def _told(condition: KnativeCondition | None) -> str:
-    """Return what a condition says and means, with each request's host: no link gets into it."""
+    """Return a condition's message with its meaning; requests are cut to their host, not a link."""
     if condition is None or not condition.message:
         return words(condition)
     said = detail(condition.reason, _REQUEST.sub(r"\1:", condition.message))
@@ -159,7 +159,7 @@ def _told(condition: KnativeCondition | None) -> str:
 
 
 def _of_route(scope: InferenceServiceScope, component: Component) -> str:
-    """Say what the route of a component waits for; nothing where it is ready."""
+    """Return a suffix that says what a component's route waits for; empty if it is ready."""
     route = scope.condition(component.route_ready)
     return "" if route is None or is_true(route) else f"; {route.type}: {_told(route)}"
 
@@ -167,7 +167,7 @@ def _of_route(scope: InferenceServiceScope, component: Component) -> str:
 def _may_be_stuck(
     scope: InferenceServiceScope, component: Component, status: ComponentStatus
 ) -> bool:
-    """Tell whether requests stay elsewhere: that nobody gets any is told of the traffic."""
+    """True if other revisions get requests; if none does, the traffic probe reports that."""
     percents = {each.percent for each in status.traffic or ()}
     someone = any(with_traffic(status)) or percents == {None}
     return someone and not scope.moves_slowly(component)
@@ -188,7 +188,7 @@ def _stuck(scope: InferenceServiceScope, component: Component, status: Component
 
 
 def _stalled(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield a finding for each Deployment whose rollout went past its deadline (Standard mode)."""
+    """Yield a finding for each Deployment whose rollout passed its deadline (Standard mode)."""
     for component, deployments in (scope.facts.deployments or {}).items():
         for deployment in deployments:
             progressing = deployment.status.condition(PROGRESSING, "False")
@@ -202,7 +202,7 @@ def _stalled(scope: InferenceServiceScope) -> Iterator[Finding]:
                 f"{words(progressing)}{_available(deployment)}",
                 transition=progressing.last_transition_time,
                 created=deployment.created,
-                # The rollout of a Deployment is no matter of KServe's controller, nor of Knative's.
+                # Neither KServe's nor Knative's controller rolls out a Deployment.
                 independent=True,
             )
 
@@ -228,7 +228,7 @@ class _Fault:
 
 
 def probe_traffic(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield the worst of what is wrong with the route of each component; Knative mode."""
+    """Yield the worst fault of each component's route; Knative mode."""
     if not scope.in_knative_mode:
         return
     for component in scope.components:
@@ -243,7 +243,7 @@ def probe_traffic(scope: InferenceServiceScope) -> Iterator[Finding]:
             severity=fault.severity,
             created=fault.began or scope.moved(component),
             budget=fault.budget,
-            # A controller that is down explains no revision that somebody deleted.
+            # A controller that is down does not explain a deleted revision.
             independent=fault.severity == _MISSING,
         )
 
@@ -268,7 +268,7 @@ def _judge(scope: InferenceServiceScope, component: Component) -> _Fault | None:
     )
     if fault is not None or scope.moves_slowly(component):
         return fault
-    # A rollout that is not finished has a reason of its own.
+    # An unfinished rollout has a reason of its own.
     rolls = Conclusion.ROLLOUT_NOT_FINISHED in read_component(status, percent)
     route = scope.condition(component.route_ready)
     if fault := _not_as_asked(status, percent, is_rolling_out=rolls):
@@ -284,12 +284,12 @@ _WAITS_FOR: Final = {
     "has taken it up",
     "Uninitialized": ": the gateway that Knative probes does not answer for it",
 }
-"""What a route waits for, by the reason of its condition (knative serving, apis/serving/v1)."""
+"""What a route waits for, by its condition's reason (knative/serving, pkg/apis/serving/v1)."""
 
 
 def _missing_target(scope: InferenceServiceScope, status: ComponentStatus) -> _Fault | None:
-    """Return the fault of a route that names a revision that does not exist."""
-    if not scope.revisions:  # unknown, or none is seen by its label
+    """Return the fault of a route to a revision that does not exist."""
+    if not scope.revisions:  # unknown, or none has the label
         return None
     there = {each.name for each in scope.revisions}
     gone = sorted({each.revision_name for each in with_traffic(status)} - there - {""})
@@ -311,10 +311,10 @@ def _incomplete(status: ComponentStatus) -> _Fault | None:
 def _without_target(
     status: ComponentStatus, percent: int | None, wait: timedelta, *, began: datetime | None
 ) -> _Fault | None:
-    """Return the fault of a canary percent that wants to leave the only revision there was.
+    """Return the fault of a canary percent while all requests go to a single revision.
 
-    While a newer revision is not ready, this is also how a canary begins: it has `wait` for that,
-    from when it `began`.
+    A canary also begins like this, while its newer revision is not ready: then it has the time
+    `wait`, counted from `began`.
     """
     told = read_component(status, percent)
     if percent is None or percent >= WHOLE or Conclusion.SPLIT_OVER_ONE not in told:
@@ -340,9 +340,9 @@ def _without_target(
 def _not_as_asked(
     status: ComponentStatus, percent: int | None, *, is_rolling_out: bool
 ) -> _Fault | None:
-    """Return the fault of a route that gives a revision another percent than is asked for.
+    """Return the fault of a route whose latest ready revision does not get its wanted percent.
 
-    Where no entry follows it, all that it gets counts.
+    If no entry follows that revision, the sum of all its entries counts.
     """
     ready = status.latest_ready_revision
     entry = latest_entry(status)
@@ -363,7 +363,7 @@ def _not_as_asked(
 
 
 def _stray(status: ComponentStatus, percent: int | None) -> _Fault | None:
-    """Return the fault of a route that gives the rest to a revision other than asked for."""
+    """Return the fault of a route that gives the rest to a revision that the spec does not name."""
     found = strays(status, percent)
     if not found:
         return None

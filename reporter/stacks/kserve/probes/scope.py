@@ -1,4 +1,4 @@
-"""What is seen of an InferenceService, and how its findings are put into words."""
+"""The scope of an InferenceService: its objects and what its probes derive from them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ from reporter.workload.owners import is_true, latest
 from reporter.workload.pod import counts, is_ready, startup_time
 
 _OF_COMPONENTS: Final = (" ingress not created", " Deployment NotReady")
-"""How reasons of IngressReady end that say no more than that a component is not ready."""
+"""Suffixes of IngressReady's reasons that only say that a component is not ready."""
 
 GRADUAL: Final = "RolloutInProgress"
-"""What Knative says while traffic moves gradually, as the Knative Service was annotated to."""
+"""Knative's reason during a gradual rollout, for which the Knative Service was annotated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
     @cached_property
     def facts(self) -> InferenceServiceFacts:
         predictor, snapshot = api.Component.PREDICTOR, self.snapshot
-        # What KServe is configured with is not read.
+        # KServe's configuration, which has the default mode, is not read.
         raw = snapshot.absent(KNATIVE_SERVICES) or (
             made(snapshot[KNATIVE_SERVICES], self.object, predictor) is None
             and made(snapshot[DEPLOYMENTS], self.object, predictor) is not None
@@ -50,7 +50,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
 
     @cached_property
     def all_pods(self) -> tuple[Pod, ...] | None:
-        """Its pods, of whatever component and revision, by name; None if they are unknown."""
+        """Its pods of all components and revisions, by name; None if they are unknown."""
         if not self.known(PODS):
             return None
         return self.snapshot[PODS].labelled(self.place, INFERENCESERVICE, self.name)
@@ -64,7 +64,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
 
     @property
     def stopped(self) -> bool:
-        """Whether it is switched off; KServe does not look at the switch of a frozen one."""
+        """True if it is switched off; KServe ignores the switch while it is frozen."""
         return self.object.stopped and not self.object.frozen
 
     @property
@@ -77,7 +77,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
 
     @property
     def derived(self) -> tuple[Derived, ...]:
-        """The status it should have; none while what it rests on is not all known."""
+        """The status that it should have; empty while an input is unknown."""
         known = self.facts.services if self.in_knative_mode else self.facts.deployments
         if known is None or self.facts.pods is None or not self.derivation.decided:
             return ()
@@ -89,7 +89,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
 
     @cached_property
     def seen(self) -> api.InferenceServiceStatus:
-        """The status by its objects, also while KServe is frozen and does not follow them."""
+        """The status derived from its objects, even while KServe does not update a frozen one."""
         found = derive(self.facts, thawed=True) if self.object.frozen else self.derivation
         return found.propagated
 
@@ -99,7 +99,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
-        """The pods that matter: in Knative mode of the newest revisions and those with traffic."""
+        """Its pods; in Knative mode, only those of newest revisions and those with traffic."""
         pods = self.all_pods or ()
         if not self.in_knative_mode:
             return pods
@@ -114,28 +114,28 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
 
     @cached_property
     def starting(self) -> bool:
-        """Whether a pod that stands for a replica is not Ready: it may have time to start."""
+        """True if a pod that counts as a replica is not Ready and may still be starting."""
         return any(map(_starts, self.pods))
 
     def starts(self, component: api.Component) -> bool:
         return any(map(_starts, self._pods_of(component)))
 
     def replicas(self, component: api.Component, revision: str = "") -> tuple[Pod, ...]:
-        """Return the pods of one component that stand for a replica; of one revision if named."""
+        """Return the pods that count as replicas of a component, or of one of its revisions."""
         mine = (each for each in self._pods_of(component) if counts(each))
         return tuple(each for each in mine if revision in ("", each.metadata.label(REVISION)))
 
     def asked(self, component: api.Component) -> tuple[str, ...]:
-        """Return the revisions of a component that get requests; an empty name where none does."""
+        """Return the revisions of a component that get requests; if none does, an empty name."""
         return others_with_traffic(self.status_of(component), "") or ("",)
 
     def is_gone(self, revision: str) -> bool:
         return bool(revision) and self.revisions is not None and self._revision(revision) is None
 
     def at_zero(self, component: api.Component) -> tuple[Deployment, ...]:
-        """Return the Deployments of a component of which no replica is wanted; Standard mode.
+        """Return the Deployments of a component that want 0 replicas; Standard mode.
 
-        A canary's Deployment, which is not looked at, may serve in place of the predictor's.
+        Empty for a predictor with a canary, whose Deployment (not examined) may serve instead.
         """
         canary = self.object.spec.canary and component is api.Component.PREDICTOR
         if self.facts.mode is not api.Mode.STANDARD or canary:
@@ -145,18 +145,18 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
 
     @property
     def wants_none(self) -> bool:
-        """Whether no replica of the predictor is wanted, in Standard mode: it is idle."""
+        """True if the predictor is scaled to zero in Standard mode: it is idle."""
         wanted = api.wanted_deployments(self.object.spec, api.Component.PREDICTOR)
         return len(self.at_zero(api.Component.PREDICTOR)) >= wanted
 
     def startup(self, component: api.Component | None = None) -> timedelta:
-        """Return how long pods may start: the budget, or a longer start-up probe of one."""
+        """Return how long pods may start: the budget, or a starting pod's longer start-up probe."""
         budget = startup_budget(self)
         pods = self.pods if component is None else self._pods_of(component)
         return max((budget, *(startup_time(each, budget) for each in pods if _starts(each))))
 
     def _pods_of(self, component: api.Component) -> tuple[Pod, ...]:
-        """Return the pods of one component; one without a label may be of any."""
+        """Return the pods of one component, including pods without a component label."""
         mine = (None, component)
         return tuple(each for each in self.pods if each.metadata.label(COMPONENT) in mine)
 
@@ -169,14 +169,14 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
         return spec.canary_traffic_percent if spec else None
 
     def made(self, revision: str) -> datetime | None:
-        """Return when a revision was made, which is when its start began; None if unknown."""
+        """Return when a revision was created and began to start; None if unknown."""
         found = self._revision(revision)
         return found.created if found else None
 
     def moved(self, component: api.Component) -> datetime | None:
-        """Return when the route of a component began to move, as far as anything tells.
+        """Return when the route of a component began to change, or None if unknown.
 
-        That is when its latest ready revision became ready, or its route ceased to be.
+        That is when its latest ready revision became ready, or its route stopped being ready.
         """
         found = self._revision(self.status_of(component).latest_ready_revision)
         ready = found.status.condition("Ready") if found else None
@@ -187,7 +187,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
         )
 
     def moves_slowly(self, component: api.Component) -> bool:
-        """Tell whether traffic moves gradually, as the Knative Service was annotated to."""
+        """True during a gradual rollout, which an annotation of the Knative Service asks for."""
         route = self.condition(component.route_ready)
         return route is not None and not is_true(route) and route.reason == GRADUAL
 
@@ -195,7 +195,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
         return next((each for each in self.revisions or () if each.name == name), None)
 
     def condition(self, type_: str) -> api.KnativeCondition | None:
-        """Return a condition by its objects, with its stored time where it is stored so."""
+        """Return a derived condition; it has the stored time if it equals the stored one."""
         return self.seen.condition(type_)
 
     def says_no_more(self, ingress: api.KnativeCondition) -> bool:
@@ -209,7 +209,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
         return not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)
 
     def object_ref(self, component: api.Component) -> ObjectRef:
-        """Return what stands for a component: its Knative Service or its Deployment."""
+        """Return the main object of a component: its Knative Service or its Deployment."""
         place, name = self.object.namespace, object_name(self.object, component)
         if not self.in_knative_mode:
             return DEPLOYMENTS.ref_named(place, self.facts.heads.get(component, name))
@@ -223,7 +223,7 @@ def with_traffic(status: api.ComponentStatus) -> Iterator[api.TrafficEntry]:
 
 
 def others_with_traffic(status: api.ComponentStatus, revision: str) -> tuple[str, ...]:
-    """Return the revisions that get requests, in the order of the route, without that one."""
+    """Return the revisions that get requests except `revision`, in the order of the route."""
     names = dict.fromkeys(each.revision_name for each in with_traffic(status))
     return tuple(each for each in names if each not in ("", revision))
 
