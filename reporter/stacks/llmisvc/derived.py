@@ -1,18 +1,15 @@
-"""What LLMInferenceServices should be, by KServe's rules; pure.
+"""The effective spec and the wanted status of LLMInferenceServices, by KServe's rules; pure.
 
-What KServe makes of routes, Gateways and pools.
+Routes, Gateways and pools are judged as in github.com/kserve/kserve,
+pkg/controller/v1alpha2/llmisvc/router.go, at aaac4e2. An unknown answer, for example because
+releases differ, is None.
 
-From github.com/kserve/kserve, pkg/controller/v1alpha2/llmisvc/router.go, at aaac4e2. Where that
-cannot be told, as where releases differ, the answer is None.
-
-The spec in effect: that of an LLMInferenceService over those of the configs it names.
-
-The last one wins, and the spec wins over all, each field for itself (github.com/kserve/kserve,
-pkg/controller/v1alpha2/llmisvc/config_merge.go). KServe's own presets add nothing that is asked
+The effective spec is that of an LLMInferenceService over those of the configs it names. The last
+config wins, and the spec wins over all, field by field (github.com/kserve/kserve,
+pkg/controller/v1alpha2/llmisvc/config_merge.go). KServe's own presets add nothing that is read
 here.
 
-The conditions and counts that KServe would write now, as far as they follow from objects.
-
+The conditions and counts are those that KServe would write now, as far as they follow from objects.
 From github.com/kserve/kserve, pkg/controller/v1alpha2/llmisvc: a Deployment's workload is ready if
 it is Available (workload_single_node.go), a LeaderWorkerSet's likewise, and the scheduler's if it
 has an available replica (scheduler.go); WorkloadsReady, RouterReady and Ready sum up
@@ -33,7 +30,7 @@ from reporter.workload.routing import Parent, parent_of
 
 
 def gateways_ready(gateways: Iterable[Gateway]) -> bool | None:
-    """Return GatewaysReady: whether those that the routes lead to are programmed; none is True."""
+    """Return GatewaysReady: whether the Gateways of the routes are programmed; True without any."""
     answers = []
     for each in gateways:
         programmed = each.status.condition("Programmed")
@@ -43,15 +40,15 @@ def gateways_ready(gateways: Iterable[Gateway]) -> bool | None:
 
 
 def routes_ready(routes: Iterable[HttpRoute]) -> bool | None:
-    """Return HTTPRoutesReady: whether all parents have accepted all routes; no route is True."""
+    """Return HTTPRoutesReady: whether all parents accept all routes; True without routes."""
     return all_of(_route_ready(each) for each in routes)
 
 
 def pool_ready(parents: Collection[Parent], pools: Iterable[InferencePool | None]) -> bool | None:
     """Return InferencePoolReady: whether the Gateways of routes accept the pool, of either group.
 
-    Releases up to v0.19 ask for any Gateways instead, of which all accept it. Where the two differ
-    it is not known.
+    Releases up to v0.19 require any Gateways instead, which must all accept it. If the two rules
+    differ, the answer is None.
     """
     said = [
         (parent_of(each.parent_ref, pool.namespace), is_true(each.condition("Accepted")))
@@ -66,7 +63,7 @@ def pool_ready(parents: Collection[Parent], pools: Iterable[InferencePool | None
 
 
 def all_of(answers: Iterable[bool | None]) -> bool | None:
-    """Return whether all are True; None where that hangs on one that is not known."""
+    """Return False if any answer is False, None if any other is unknown, else True."""
     found = tuple(answers)
     if False in found:
         return False
@@ -74,7 +71,7 @@ def all_of(answers: Iterable[bool | None]) -> bool | None:
 
 
 def is_of(condition: Condition | None, generation: int) -> bool:
-    """Tell whether a condition is that of a generation; one that names none is."""
+    """Return True if a condition is about a generation; one without a generation counts."""
     seen = condition.observed_generation if condition else None
     return not isinstance(seen, int) or seen >= generation
 
@@ -105,33 +102,33 @@ PartT = TypeVar("PartT", bound=Part)
 @dataclass(frozen=True, slots=True)
 class AskedFor:
     main: api.Workload
-    prefill: api.Workload | None  # the one that prefills; None where the main one does both
-    router: api.LlmRouter  # None stands for none
-    names: frozenset[str]  # the model's name and those of its adapters
+    prefill: api.Workload | None  # the prefill workload; None if the main one does both
+    router: api.LlmRouter  # empty if the spec has none
+    names: frozenset[str]  # the names of the model and its adapters
 
     @property
     def route(self) -> api.RouterRoute | None:
-        """The route; None where requests go to the Service only."""
+        """The route; None if requests go to the Service only."""
         return self.router.route
 
     @property
     def own_routes(self) -> tuple[api.NamedPart, ...]:
-        """The routes of one's own that it refers to; KServe makes none then."""
+        """The user's own routes that it refers to; KServe creates none then."""
         return (self.route.http.refs or ()) if self.route and self.route.http else ()
 
     @property
     def gateways(self) -> tuple[api.NamedPart, ...]:
-        """The Gateways that it refers to; none is the default Gateway."""
+        """The Gateways that it refers to; empty for the default Gateway."""
         return (self.router.gateway.refs or ()) if self.router.gateway else ()
 
     @property
     def scheduler(self) -> api.RouterScheduler | None:
-        """The scheduler; None where requests go to any pod."""
+        """The scheduler; None if requests go to any pod."""
         return self.router.scheduler
 
     @property
     def own_pool(self) -> str:
-        """The name of somebody else's pool; empty where KServe makes one."""
+        """The name of the user's own pool; empty if KServe creates one."""
         pool = self.scheduler.pool if self.scheduler else None
         return pool.ref.name if pool and pool.ref else ""
 
@@ -147,7 +144,7 @@ class AskedFor:
 def wanted(
     service: api.LLMInferenceService, configs: Iterable[api.LLMInferenceServiceConfig]
 ) -> AskedFor:
-    """Return what a service asks for, over the configs that it names, in their order."""
+    """Return the effective spec of a service: over the configs that it names, in their order."""
     spec: api.LlmSpec = reduce(_over, (*(each.spec for each in configs), service.spec))
     model = spec.model or api.LlmModel()
     adapters = (model.lora.adapters or ()) if model.lora else ()
@@ -161,7 +158,7 @@ def wanted(
 
 
 def _over(below: PartT, above: PartT) -> PartT:
-    """Return one part over another: what it says counts, field by field, down to single values."""
+    """Return one part merged over another, field by field, down to single values."""
     merged = {
         name: _value_over(getattr(below, name), getattr(above, name))
         for name in above.__struct_fields__
@@ -176,7 +173,7 @@ def _value_over(below: object, above: object) -> object:
 
 
 class PassStage(Enum):
-    """The stages of a pass of KServe's. An error ends it, and leaves what comes later as it was."""
+    """The stages of KServe's pass. An error ends it, and later conditions stay as they were."""
 
     WORKLOADS = "WorkloadsReady"
     ROUTER = "RouterReady"
@@ -187,14 +184,13 @@ class Worked:
     """A condition that follows from objects.
 
     Attributes:
-        seen: what of the objects says so, such as `LeaderWorkerSet big-kserve-mn is available`;
-            empty where there is no more to say.
+        seen: the evidence, such as `LeaderWorkerSet big-kserve-mn is available`; may be empty.
 
     """
 
     type: str  # of the condition, such as `MainWorkloadReady`
-    stage: PassStage  # of the pass that writes it, with the condition that sums that stage up
-    ready: bool | None  # whether it should be True; None where that is not known
+    stage: PassStage  # of the pass that writes it
+    ready: bool | None  # whether it should be True; None if unknown
     seen: str = ""
 
 
@@ -204,9 +200,9 @@ _WORDS: Final = {True: "True", False: "False"}
 def derived_status(
     generation: int, worked: Iterable[Worked], counted: Mapping[str, tuple[str, int]]
 ) -> Document:
-    """Return the status that follows from objects; without what is not known.
+    """Return the status that follows from objects, without unknown conditions.
 
-    `counted` is what stands in `status.workloads`: of each entry its name and how many are ready.
+    `counted` has the name and the ready replicas of each entry of `status.workloads`.
     """
     found = {each.type: each.ready for each in worked} | dict(_sums(tuple(worked)))
     conditions = [
@@ -221,7 +217,7 @@ def derived_status(
 
 
 def _sums(worked: tuple[Worked, ...]) -> Iterator[tuple[str, bool | None]]:
-    """Yield the conditions that sum up; without a router there is nothing that is not ready."""
+    """Yield the conditions that sum up; without a router, RouterReady is True."""
     sums = {
         stage.value: all_of(each.ready for each in worked if each.stage is stage)
         for stage in PassStage

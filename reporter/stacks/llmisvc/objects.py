@@ -1,8 +1,8 @@
 """The objects of KServe's LLMInferenceServices that are read.
 
 Their types are in github.com/kserve/kserve, pkg/apis/serving/v1alpha2, and in
-github.com/kubernetes-sigs/lws, api/leaderworkerset/v1. Of a field that is a `Part` alone it only
-matters that it is there.
+github.com/kubernetes-sigs/lws, api/leaderworkerset/v1. For a field of type `Part`, only its
+presence matters.
 """
 
 from msgspec import field
@@ -10,7 +10,7 @@ from msgspec import field
 from reporter.model.objects import Annotations, Conditioned, KubeObject, Metadata, Part
 
 LONGEST_NAME = 63
-"""Longer names of children are cut, with a hash put in (knative/pkg, kmeta.ChildName)."""
+"""Longer names of children are truncated and get a hash (knative/pkg, kmeta.ChildName)."""
 
 
 class NamedPart(Part, frozen=True):
@@ -31,7 +31,7 @@ class LlmModel(Part, frozen=True):
 
 
 class VariantScaling(Part, frozen=True):
-    """`scaling.wva`: the autoscaler by variants, through an HPA or a ScaledObject."""
+    """`scaling.wva`: the Workload Variant Autoscaler, through an HPA or a ScaledObject."""
 
     keda: Part | None = None
 
@@ -48,7 +48,7 @@ class Scaling(Part, frozen=True):
 
 
 class Workload(Part, frozen=True):
-    """`spec.prefill`, and what the spec itself says of the main workload."""
+    """`spec.prefill`, and the fields of the spec that describe the main workload."""
 
     replicas: int | None = None
     scaling: Scaling | None = None
@@ -129,7 +129,7 @@ class LLMInferenceService(KubeObject, frozen=True):
 
     @property
     def stopped(self) -> bool:
-        """Whether it is switched off; KServe takes `true` in any case."""
+        """True if it is switched off; KServe accepts `true` in upper or lower case."""
         stop = self.metadata.annotations.stop if self.metadata.annotations else None
         return (stop or "").lower() == "true"
 

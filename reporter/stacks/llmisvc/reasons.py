@@ -1,15 +1,12 @@
-"""What is read for LLMInferenceServices alone.
+"""The resources read for LLMInferenceServices only, their reasons, and which causes hide them.
 
-The reasons of LLMInferenceServices, of KServe.
+The order is from cause to symptom: a spec that cannot be deployed at all, a model that cannot be
+fetched or loaded, pods, the rollout, the endpoint picker, the path from the Gateway, and the
+overall status if nothing else explains it.
 
-The order is from cause to symptom: what cannot be deployed at all, a model that cannot be fetched
-or loaded, pods, the rollout, the endpoint picker, the way from the Gateway, and the whole where
-nothing else says why.
-
-What hides reasons of LLMInferenceServices, and why that is no mere correlation.
-
-Probes mark as independent what an upstream does not explain: a Deployment needs no LeaderWorkerSet
-controller, a Gateway of another class no Istio, and a kind that no other part misses is told here.
+Probes mark faults as independent that an upstream does not explain: a Deployment needs no
+LeaderWorkerSet controller, a Gateway of another class no Istio, and a kind that only
+LLMInferenceServices need is reported here.
 """
 
 from functools import partial
@@ -33,8 +30,8 @@ STACK: Final = "llmisvc"
 
 LLM_KIND: Final = SubjectKind("llminferenceservice")
 
-# The version that is stored comes first: the other one is converted by the controller's webhook,
-# and cannot be read while that is down.
+# The stored version comes first: the controller's webhook converts the other one, which cannot be
+# read while the webhook is down.
 _VERSIONS: Final = ("v1alpha2", "v1alpha1")
 
 LLMS: Final = Resource(
@@ -335,7 +332,7 @@ REASONS: Final[tuple[Reason, ...]] = (
 NEEDS_CONTROLLER: Final = (
     INVALID, RECONCILE_FAILED, OBJECT_MISSING, NOT_READY, STATUS_STALE, GROUP_DEGRADED,
 )  # fmt: skip
-"""What only the controller writes or can mend: not pods, Gateways, routes, pools or pickers."""
+"""Reasons that only the controller can fix: not those of pods, Gateways, routes and pools."""
 
 CLUSTER_REASONS: Final = (
     controller_row(

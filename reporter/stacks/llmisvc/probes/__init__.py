@@ -1,4 +1,4 @@
-"""What is asked about LLMInferenceServices: the spec, pods, what leads to them, and the whole."""
+"""The probes of LLMInferenceServices: spec, pods, the path to them, and the overall status."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -26,10 +26,10 @@ from reporter.workload.routing import fails_open, is_reachable
 
 
 def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
-    """Yield evidence if each role has a replica that serves, and requests find their way to it.
+    """Yield evidence if each role has a replica that serves, and requests reach it.
 
-    What KServe's status says is neither needed nor enough: an autoscaler without its metric makes
-    it False, and a stalled rollout leaves it True.
+    KServe's status is neither necessary nor sufficient: an autoscaler without its metric makes it
+    False, and a stalled rollout leaves it True.
     """
     if not (all_serve(scope.roles) and _is_reached(scope)):
         return
@@ -60,7 +60,7 @@ def _is_known(scope: LlmScope) -> bool:
 
 
 def _is_reachable(scope: LlmScope) -> bool:
-    """Tell whether some requests come through, even if not by every way."""
+    """Return True if some requests get through, even if not on every path."""
     wanted = scope.wanted
     if wanted.route is not None and not is_reachable(scope.routes):
         return False
@@ -70,7 +70,7 @@ def _is_reachable(scope: LlmScope) -> bool:
 
 
 def _picker_works(scope: LlmScope) -> bool:
-    """Tell whether requests find an endpoint picker; of a foreign one only its Service is known."""
+    """Return True if requests find a picker; of the user's own, only its Service is checked."""
     if pool.missing_service(scope):
         return False
     if scope.wanted.own_pool:
@@ -87,13 +87,13 @@ def _is_reached(scope: LlmScope) -> bool:
 
 
 _OF_LLMS_ALONE: Final = (reasons.LEADERWORKERSETS, r.SCALEDOBJECTS)
-"""Kinds whose being missing the cluster layer does not tell in the place of this."""
+"""Kinds whose absence no cluster finding reports instead."""
 
 _STILL: Final = "; older pods go on serving"
 
 
 def probe_spec(scope: LlmScope) -> Iterator[Finding]:
-    """Yield what KServe cannot do anything with."""
+    """Yield findings for missing kinds, invalid configs and errors of KServe."""
     missing = tuple(_missing_kinds(scope))
     if missing:
         kinds = " and ".join(resource.kind for resource, _ in missing)
@@ -116,9 +116,9 @@ def probe_spec(scope: LlmScope) -> Iterator[Finding]:
 
 
 def _missing_kinds(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
-    """Yield each kind that the spec needs and the cluster does not have, with what needs it."""
+    """Yield each kind that the spec needs and the cluster lacks, with the part that needs it."""
     for resource, why in _needed(scope):
-        # KServe takes a pool of either group.
+        # KServe accepts a pool of either group.
         kinds = (r.INFERENCEPOOLS, r.FORMER_POOLS) if resource is r.INFERENCEPOOLS else (resource,)
         if all(scope.snapshot.absent(each) for each in kinds):
             yield resource, why
@@ -152,7 +152,7 @@ def _invalid(scope: LlmScope) -> Iterator[Finding]:
             created=scope.object.created,
         )
         return
-    # Of the places where a config may be: a setting names more than one installation has.
+    # Two places are enough to name: the setting lists more than one installation has.
     places = " nor in ".join(scope.config_places[:2])
     for name, candidates in scope.named_configs.items():
         if all(scope.snapshot.lacks(reasons.CONFIGS, each, name) for each in candidates):
@@ -190,7 +190,7 @@ _OF_SCALING: Final = frozenset({"ScalingReady", "PrefillScalingReady"})
 
 
 def probe_whole(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding if it is not Ready; the last that is told."""
+    """Yield a finding if it is not Ready and nothing more specific explains it."""
     status = scope.object.status
     if status.conditions and (is_true(scope.condition("Ready")) or _is_explained(scope)):
         return
@@ -200,7 +200,7 @@ def probe_whole(scope: LlmScope) -> Iterator[Finding]:
 
 
 def _is_explained(scope: LlmScope) -> bool:
-    """Tell whether each condition that makes Ready False is told by name, or is no fault."""
+    """Return True if each condition that makes Ready False is reported itself, or is no fault."""
     if scope.invalid_presets is not None or scope.errors:
         return True
     wrong = [each for name in _LEAVES if (each := scope.condition(name)) and is_false(each)]
@@ -212,10 +212,10 @@ def _is_explained(scope: LlmScope) -> bool:
 
 
 def _waits_for_nothing(scope: LlmScope, condition: Condition) -> bool:
-    """Tell whether the pool is said to wait for a Gateway, and the cluster shows nothing of it.
+    """Return True if KServe says that the pool waits for a Gateway, but the pool has no fault.
 
-    KServe looks for the Gateways of routes alone: where it knows no route it waits for ever, while
-    requests are answered.
+    KServe only looks for Gateways of routes: if it knows no route, it waits for ever while requests
+    are answered.
     """
     if (condition.type, condition.reason) != ("InferencePoolReady", "WaitingForGateway"):
         return False
@@ -223,7 +223,7 @@ def _waits_for_nothing(scope: LlmScope, condition: Condition) -> bool:
 
 
 def probe_missing(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding for each object that KServe should have made in a pass without an error."""
+    """Yield a finding for each object that KServe should have created in a pass without errors."""
     if not scope.observed or scope.lacks_config or scope.errors:
         return
     if not is_true(scope.condition("PresetsCombined")):
@@ -296,9 +296,9 @@ _PROBES: Final[tuple[Probe[LlmScope], ...]] = (
 
 
 def evaluate_llm(scope: LlmScope) -> Evaluation:
-    """Return all that is said about one LLMInferenceService, and what of its status follows.
+    """Evaluate an LLMInferenceService and derive its status.
 
-    Of one that is stopped only that is said: its URL and its conditions are of before.
+    A stopped one is only reported as stopped: its URL and its conditions are outdated.
     """
     if scope.object.stopped:
         return switched_off(scope, by="serving.kserve.io/stop")

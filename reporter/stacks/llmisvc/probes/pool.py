@@ -1,4 +1,4 @@
-"""What leads to the pods: InferencePool, endpoint picker and tokenizer, HTTPRoutes and Gateways."""
+"""The path to the pods: InferencePool, endpoint picker and tokenizer, HTTPRoutes and Gateways."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -56,9 +56,9 @@ def probe_pool(scope: LlmScope) -> Iterator[Finding]:
 
 
 def is_accepted(scope: LlmScope) -> bool:
-    """Tell whether requests come through the pool, as far as Gateways say.
+    """Return True if Gateways accept the pool, so that requests come through it.
 
-    Where KServe knows no route, a Gateway of spec.router.gateway.refs or any other has to accept.
+    If KServe knows no route, one Gateway is enough, of spec.router.gateway.refs or any other.
     """
     if scope.pool is None:
         return False
@@ -119,7 +119,7 @@ def _entries(scope: LlmScope) -> Iterator[tuple[o.ParentStatus, routing.Parent]]
 
 
 def _leads_here(scope: LlmScope, pool: o.InferencePool) -> bool:
-    """Tell whether a route may lead to the pool: some Gateways write no status of pools."""
+    """Return True if a route may lead to the pool: some Gateways write no status of pools."""
     return not scope.known(r.HTTPROUTES) or bool(_to_pool(scope, pool))
 
 
@@ -158,7 +158,7 @@ _DOWN, _UNREACHED = 2, 1
 def probe_epp(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding if the endpoint picker, its Service or the tokenizer does not work.
 
-    Of several pickers only the leader is ever ready, so one that is available is enough.
+    Of several pickers only the leader is ever ready, so one available replica is enough.
     """
     if scope.wanted.scheduler is None or scope.wanted.own_pool:
         return
@@ -196,7 +196,7 @@ def _down(scope: LlmScope, deployment: o.Deployment, *, what: str, effect: str) 
 
 
 def _effect(scope: LlmScope) -> str:
-    """Say what becomes of requests; FailClose is the default of the pool's API."""
+    """Return what happens to requests; FailClose is the default of the pool's API."""
     reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
     if reference is None:
         return "what becomes of requests, failureMode of its pool says"
@@ -207,7 +207,7 @@ def _effect(scope: LlmScope) -> str:
 
 
 def unreached_service(scope: LlmScope) -> o.Service | None:
-    """Return the Service of the endpoint picker if it is there and selects no ready pod of it."""
+    """Return the Service of the endpoint picker if it exists and selects no ready pod of it."""
     reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
     service = scope.snapshot[r.SERVICES].get(scope.place, reference.name) if reference else None
     unreached = service is not None and selects_ready(service, scope.snapshot) is False
@@ -252,9 +252,9 @@ def probe_route(scope: LlmScope) -> Iterator[Finding]:
 
 
 def probe_others_route(scope: LlmScope) -> Iterator[Finding]:
-    """Yield what is wrong with routes that KServe knows nothing of, where no way leads to the pool.
+    """Yield the faults of routes that KServe does not know, if no route leads to the pool.
 
-    Without spec.router.route somebody else makes the route to the pool.
+    Without spec.router.route, the user creates the route to the pool.
     """
     pool = scope.pool
     if scope.wanted.route is not None or pool is None or scope.snapshot.absent(r.HTTPROUTES):
@@ -299,7 +299,7 @@ def _faults(
 def _of_parent(
     scope: LlmScope, route: o.HttpRoute, parent: routing.Parent
 ) -> routing.ParentFault | None:
-    """Judge what one parent says; entries without Accepted are of controllers of policies."""
+    """Judge the status of one parent; policy controllers write the entries without Accepted."""
     said = (
         each
         for each in route.status.parents or ()
@@ -320,7 +320,7 @@ def _of_parent(
 
 
 def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding for each Gateway that is missing or not programmed for its present spec."""
+    """Yield a finding for each Gateway that is missing or not programmed for its current spec."""
     if scope.snapshot.absent(r.GATEWAYS):
         return
     for parent in scope.gateways:
@@ -351,20 +351,20 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
 
 
 def at_fault(scope: LlmScope, parent: routing.Parent) -> bool:
-    """Tell whether a Gateway is missing or not programmed: what it says counts for nothing."""
+    """Return True if a Gateway is missing or not programmed; its status does not count then."""
     gateway = scope.gateway(parent)
     gone = scope.snapshot.lacks(r.GATEWAYS, parent.namespace, parent.name)
     return gone or (gateway is not None and not is_programmed(gateway))
 
 
 def is_programmed(gateway: o.Gateway) -> bool:
-    """Tell whether the data plane of a Gateway has its present spec."""
+    """Return True if the data plane of a Gateway has its current spec."""
     programmed = gateway.status.condition("Programmed")
     return is_true(programmed) and is_of(programmed, gateway.metadata.generation)
 
 
 def is_of_istiod(scope: LlmScope, parent: routing.Parent) -> bool:
-    """Tell whether Istio writes the status of a Gateway and of what refers to it."""
+    """Return True if Istio writes the status of a Gateway and of the objects that refer to it."""
     gateway = scope.gateway(parent)
     return gateway is not None and is_of_istio(gateway, scope.snapshot)
 

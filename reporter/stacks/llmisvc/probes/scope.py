@@ -1,4 +1,4 @@
-"""What is seen of an LLMInferenceService."""
+"""The state of an LLMInferenceService as its probes see it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ ObjectT = TypeVar("ObjectT", bound=o.KubeObject)
 
 @dataclass(frozen=True, kw_only=True)
 class LlmScope(SubjectScope[LLMInferenceService]):
-    """One LLMInferenceService, and what KServe made for it, found by labels: long names are cut."""
+    """An LLMInferenceService and its objects, found by labels because long names are truncated."""
 
     name_label = NAME
 
@@ -48,7 +48,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @property
     def lacks_config(self) -> bool:
-        """Whether a config that it names is not seen, so that what it asks for is not all known."""
+        """True if a config that it names is not found, so that its effective spec is incomplete."""
         return len(self.configs) < len(self.object.spec.base_refs or ())
 
     @property
@@ -57,7 +57,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return tuple(dict.fromkeys((self.place, *self.settings.names_of("llmisvc_namespace"))))
 
     def config(self, name: str) -> LLMInferenceServiceConfig | None:
-        """Return a config by name; that of its own namespace counts first."""
+        """Return a config by name; its own namespace takes precedence."""
         found = (self.snapshot[CONFIGS].get(place, name) for place in self.config_places)
         return next((each for each in found if each is not None), None)
 
@@ -70,7 +70,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return {each.name: places - {""} for each in named if each.name}
 
     def made(self, resource: Resource[ObjectT]) -> tuple[ObjectT, ...]:
-        """Return what was made for it, by name; without what is being deleted."""
+        """Return the objects made for it, by name; of those being deleted only pods."""
         found = self.snapshot[resource].labelled(self.place, NAME, self.name)
         return tuple(
             each
@@ -85,14 +85,14 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def pods(self) -> tuple[o.Pod, ...]:
-        """The pods that serve, prefill or decode, with all workers of groups."""
+        """The pods that serve, prefill or decode, including all workers of groups."""
         return tuple(each for each in self.all_pods if component(each).startswith("workload"))
 
     @cached_property
     def roles(self) -> tuple[ServedRole, ...]:
-        """What serves or decodes, and what prefills, each with what it runs on.
+        """The role that serves or decodes, and the one that prefills, each with its workload.
 
-        Those that a config asked for that is gone are known by what was made of it.
+        If the config that asked for a prefill role is gone, the role's objects show it.
         """
         main, prefill = self.wanted.main, self.wanted.prefill
         if prefill is None and self.lacks_config:
@@ -137,7 +137,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def routes(self) -> tuple[o.HttpRoute, ...]:
-        """The routes that lead to it: its own ones, else KServe's."""
+        """The routes that lead to it: the user's own, else KServe's."""
         if self.wanted.route is None:
             return ()
         refs = self.wanted.own_routes
@@ -193,7 +193,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @property
     def invalid_presets(self) -> o.Condition | None:
-        """The condition that says that its configs cannot be used; None where nothing does."""
+        """The condition that says that its configs cannot be used, or None."""
         presets = self.condition("PresetsCombined")
         return presets if is_false(presets) else None
 
@@ -212,9 +212,9 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @property
     def refers_to_nothing(self) -> tuple[o.Condition, ...]:
-        """The conditions by which KServe says that a route or Gateway is missing.
+        """The conditions by which KServe reports that a route or Gateway is missing.
 
-        It ends its pass there: what the router needs is neither made nor looked at (KServe,
+        KServe ends its pass there: it neither creates nor checks what the router needs (KServe,
         pkg/controller/v1alpha2/llmisvc/router_validation.go).
         """
         found = map(self.condition, ("GatewaysReady", "HTTPRoutesReady"))
@@ -233,10 +233,10 @@ def _is_error(reason: str) -> bool:
 
 
 def component(obj: o.KubeObject) -> str:
-    """Return which part of an LLMInferenceService an object is, without the prefix of the label."""
+    """Return the component label of an object, without its prefix."""
     return (obj.metadata.label(COMPONENT) or "").removeprefix(_OF_LLMS)
 
 
 def _parts_of(suffix: str) -> tuple[str, ...]:
-    """Return what the workload of a role, and its pods, may be called in the label."""
+    """Return the component labels that a role's workload and its pods may have."""
     return tuple(f"{part}{suffix}" for part in ("workload", "workload-leader", "workload-worker"))

@@ -1,13 +1,13 @@
-"""Whether the status follows from the objects, and what keeps no request from being answered.
+"""Whether the status matches the objects, and faults that do not keep requests from being answered.
 
 Kinds are read one after the other, and KServe takes a moment to follow: a status that differs from
-objects that changed a second ago is no fault yet. It need not differ since then: a replica that
-goes, or a kind that is served again, leaves no time.
+objects that changed a second ago is not a fault yet. The difference may be newer than the last
+change: a replica that goes, or a kind that is served again, leaves no timestamp.
 
-The route that KServe makes sends the paths of completions to the InferencePool and all else, such
-as `/v1/models`, to the Service of the pods; older releases send all to the pool
-(github.com/kserve/kserve, config/llmisvcconfig/config-llm-router-route.yaml). That a model can be
-listed says nothing of completions.
+KServe's route sends the paths of completions to the InferencePool and all others, such as
+`/v1/models`, to the Service of the pods; older releases send everything to the pool
+(github.com/kserve/kserve, config/llmisvcconfig/config-llm-router-route.yaml). So a model that can
+be listed proves nothing about completions.
 """
 
 from collections import defaultdict
@@ -44,7 +44,7 @@ from reporter.workload.owners import is_false, is_true, last_written, latest, sp
 
 
 def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
-    """Return when anything of what its status follows from last changed, as far as times tell."""
+    """Return when anything that its status depends on last changed, as far as timestamps show."""
     found: list[Workload | Gateway | None] = [*parts_of(scope.roles), scope.epp, scope.tokenizer]
     found += map(scope.gateway, scope.parents)
     parts: list[Workload | Gateway | Pod] = [each for each in found if each is not None]
@@ -72,7 +72,7 @@ _SCALING: Final = ("ScalingReady", "PrefillScalingReady")
 
 
 def worked(scope: LlmScope) -> Iterator[Worked]:
-    """Yield the conditions that follow from what is there, in KServe's order."""
+    """Yield the conditions that follow from the objects, in KServe's order."""
     wanted = scope.wanted
     for role in scope.roles:
         if role.ref is not None:
@@ -82,11 +82,11 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
             yield Worked(kind, PassStage.WORKLOADS, is_true(said), seen)
     for kind, workload in zip(_SCALING, wanted.workloads, strict=False):
         if workload.scaling is not None:
-            # As KServe says itself: HPAs are not read.
+            # KServe's own condition counts, because HPAs are not read.
             said = scope.condition(kind)
             yield Worked(kind, PassStage.WORKLOADS, None if said is None else is_true(said))
     if wanted.gateways:
-        # Of a reference to nothing the probe of Gateways tells.
+        # `probe_gateways` reports references to missing Gateways.
         known = _can_tell(scope) and all(map(scope.gateway, scope.referred_gateways))
         led = (each for each in map(scope.gateway, scope.parents) if each is not None)
         yield Worked("GatewaysReady", PassStage.ROUTER, gateways_ready(led) if known else None)
@@ -107,7 +107,7 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
 
 
 def counted(scope: LlmScope) -> Mapping[str, tuple[str, int]]:
-    """Return the name of what each role runs on and how many KServe counts of it as ready."""
+    """Return the name of each role's workload and how many replicas KServe counts as ready."""
     return {
         "prefill" if role.name == "prefill" else "primary": (role.ref.name, role.available)
         for role in scope.roles
@@ -119,7 +119,7 @@ def _routes_ready(scope: LlmScope) -> bool | None:
     gateways_there = all(map(scope.gateway, scope.parents))
     all_there = len(scope.routes) >= max(len(scope.wanted.own_routes), 1)
     if not (gateways_there and all_there and _can_tell(scope) and scope.known(r.HTTPROUTES)):
-        return None  # of what is missing other probes tell
+        return None  # other probes report missing objects
     return routes_ready(scope.routes)
 
 
@@ -131,7 +131,7 @@ def _pool_ready(scope: LlmScope) -> bool | None:
 
 
 def _can_tell(scope: LlmScope) -> bool:
-    """Tell whether KServe, and we, can read what leads to it."""
+    """Return True if the cluster serves routes and Gateways, so that KServe can read them."""
     kinds = (r.HTTPROUTES, r.GATEWAYS)
     return all(scope.snapshot.state(each).served is Served.SERVED for each in kinds)
 
@@ -170,8 +170,8 @@ def probe_stale(scope: LlmScope) -> Iterator[Finding]:
 def contradicted(scope: LlmScope) -> Iterator[str]:
     """Yield the conditions and counts that differ from the objects.
 
-    An error ends KServe's pass, and leaves what would have come after it as it was. That a route or
-    Gateway is missing may be said of one that is there: KServe reads them from a cache.
+    An error ends KServe's pass, and later fields stay as they were. KServe may report a route or
+    Gateway as missing although it exists: it reads them from a cache.
     """
     stages, said = _reached(scope), {each.type for each in scope.refers_to_nothing}
     for each in worked(scope) if stages else ():
@@ -187,7 +187,7 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
 
 
 def _reached(scope: LlmScope) -> frozenset[PassStage]:
-    """Return the stages that KServe's last pass came through."""
+    """Return the stages that KServe's last pass completed."""
     if not scope.observed or scope.invalid_presets is not None:
         return frozenset()
     failed = {each.type for each in scope.errors} | {each.type for each in scope.refers_to_nothing}
@@ -206,7 +206,7 @@ def _miscounted(scope: LlmScope) -> Iterator[str]:
 
 
 def derived(scope: LlmScope) -> tuple[Derived, ...]:
-    """Return the status that it should have, while KServe could write one."""
+    """Return the status that it should have, if KServe could write one."""
     found = tuple(worked(scope))
     if not any(each.stage is PassStage.WORKLOADS for each in found) or scope.invalid_presets:
         return ()
@@ -215,7 +215,7 @@ def derived(scope: LlmScope) -> tuple[Derived, ...]:
 
 
 _ENOUGH: Final = 2
-"""Routes of one name that are compared with; see `_first_of_names`."""
+"""How many routes are kept per model name; see `_first_of_names`."""
 
 ValueT = TypeVar("ValueT")
 
@@ -223,7 +223,7 @@ _ALTHOUGH: Final = "; its pods serve although Ready is False for it"
 
 
 def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding for each scaler that does not work, else for what KServe says of it."""
+    """Yield a finding for each scaler that does not work, else for KServe's scaling conditions."""
     serves = _ALTHOUGH if all_serve(scope.roles) and is_false(scope.condition("Ready")) else ""
     kinds: tuple[Resource[KubeObject], ...] = (r.DEPLOYMENTS, reasons.LEADERWORKERSETS)
     made = [(kind.kind, each.name) for kind in kinds for each in scope.made(kind)]
@@ -246,21 +246,21 @@ def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Serving:
-    """An LLMInferenceService that runs and asks for a route, as others of its namespace see it."""
+    """A running LLMInferenceService with a route, as others of its namespace see it."""
 
     name: str
     ref: ObjectRef
     group: str  # of routes that share requests by weight; empty for none
     weight: int | None
     names: frozenset[str]  # of the models that it serves by a route of KServe's
-    route: str  # the name of that route; empty where it is not seen
-    created: datetime | None  # when that route was made, where it is known
+    route: str  # the name of that route; empty if it is not seen
+    created: datetime | None  # when that route was created, if known
 
 
 def _all_serving(
     place: str, settings: EvaluationSettings, snapshot: Snapshot
 ) -> tuple[_Serving, ...]:
-    """Return those of a namespace, by name: worked out once for all of them."""
+    """Return the services of a namespace, by name; computed once for all of them."""
 
     def find(snapshot: Snapshot) -> tuple[_Serving, ...]:
         cluster = Scope(snapshot=snapshot, settings=settings)
@@ -293,9 +293,9 @@ def _serving(scope: LlmScope) -> _Serving | None:
 def _first_of_names(
     place: str, settings: EvaluationSettings, snapshot: Snapshot
 ) -> Mapping[str, tuple[_Serving, ...]]:
-    """Return who takes the requests for each model: the oldest routes, and those of unknown age.
+    """Return who gets the requests for each model: the oldest routes, and those of unknown age.
 
-    The first ones of two groups are enough to tell each other one who is before it.
+    The first routes of two groups are enough: every other route can be compared with one of them.
     """
     found: dict[str, list[_Serving]] = defaultdict(list)
     for each in sorted(_all_serving(place, settings, snapshot), key=_precedence):
@@ -308,13 +308,13 @@ def _first_of_names(
 
 
 def _precedence(each: _Serving) -> tuple[bool, float, str, str]:
-    """Return routes in the order they get requests: age, name (Gateway API, HTTPRoute)."""
+    """Return a sort key: older routes get requests first, then by name (Gateway API, HTTPRoute)."""
     made = each.created
     return made is None, made.timestamp() if made else 0, each.route, each.name
 
 
 def probe_group(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding if the group that it is in is degraded, or gets no request."""
+    """Yield a finding if its group is degraded, or gets no requests."""
     route = scope.wanted.route
     if route is None or not route.group:
         return
@@ -334,15 +334,15 @@ def probe_group(scope: LlmScope) -> Iterator[Finding]:
 
 
 def _weights(place: str, settings: EvaluationSettings, snapshot: Snapshot) -> Mapping[str, bool]:
-    """Return the groups of a namespace of which some member gets requests."""
+    """Return the groups of a namespace that have a member which gets requests."""
     every = _all_serving(place, settings, snapshot)
     return {each.group: True for each in every if each.weight != 0}
 
 
 def probe_names(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding for the one whose route gets the requests for a model that it serves too.
+    """Yield a finding if another route gets the requests for a model that it serves too.
 
-    One that has no route yet takes nothing from others, and nothing is taken from it.
+    A service without a route takes no requests from others, and loses none.
     """
     mine = _serving(scope)
     if mine is None:
@@ -383,9 +383,9 @@ def _shadowed(scope: LlmScope, other: _Serving, model: str) -> Finding:
 
 
 def avoids_pools(routes: Iterable[HttpRoute]) -> bool:
-    """Tell whether completions have a way to the pods that leads through no InferencePool.
+    """Return True if completions can reach the pods without an InferencePool.
 
-    Of a route the rules with such a path come before all others.
+    Rules with a path for completions take precedence over the other rules of a route.
     """
     for route in routes:
         rules = route.spec.rules or ()
