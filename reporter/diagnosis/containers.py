@@ -314,9 +314,9 @@ def _is_about(event: ForeignEvent, ended: Terminated) -> bool:
 
 
 def _by_hook(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
-    """Return that the kubelet ended a container whose postStart hook failed, as its Event says.
+    """Return a diagnosis if an Event says that a failed postStart hook ended the container.
 
-    Newer kubelets leave the words of the hook out of it (pkg/kubelet/kuberuntime, startContainer).
+    Newer kubelets omit the hook's output (pkg/kubelet/kuberuntime, startContainer).
     """
     for each in case.said(_HOOK_FAILED, status.name):
         if _is_about(each, ended):

@@ -188,7 +188,7 @@ def _attach_error(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> str:
 
 
 def bound_claims(pod: Pod, snapshot: Snapshot) -> Iterator[tuple[PersistentVolumeClaim, str]]:
-    """Yield the claims of a pod that have a volume, and its name."""
+    """Yield the bound claims of a pod, each with the name of its volume."""
     for name in pod.claims:
         claim = snapshot[r.CLAIMS].get(pod.namespace, name)
         if claim is not None and claim.spec.volume_name:

@@ -1,1 +1,1 @@
-"""Kinds of models that a page of data describes; pods prove that one serves, and no claim does."""
+"""Kinds of models described by a page of data; only pods prove that one serves, never a claim."""

@@ -1,4 +1,4 @@
-"""What is asked about a model of a dialect: its pods first, then what its controller claims."""
+"""Probes of a dialect's model: its pods first, then its controller's claims."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,13 +31,14 @@ _CLAIMED: Final = {
     "failed": "ReconcileFailed",
     "working": "NotReady",
 }
-"""The reason that a claim raises, by the end of its name."""
+"""Suffix of the reason for each kind of claim."""
 
 
 def _pods(scope: DialectScope) -> Iterator[Finding]:
     """Yield a finding for each pod at fault, and for each role that lacks pods or stalls.
 
-    Where some pods are enough, others may wait for ever: they are judged while too few are Ready.
+    If some replicas are enough, the others may wait forever: they are judged only while too few
+    work.
     """
     roles = [each for each in scope.roles if each.wanted]
     yield from judge_roles(scope, tuple(each.judged for each in roles))
@@ -50,7 +51,7 @@ def _pods(scope: DialectScope) -> Iterator[Finding]:
             wanted = role.wanted * role.size
             yield scope.finding(
                 reason=scope.reason("PodsNotCreated"),
-                # the log of a controller that ends says why nothing is made
+                # a crashed controller's log says why it creates nothing
                 related=r.DEPLOYMENTS.ref(scope.controller) if scope.controller else scope.ref,
                 cause=f"{role.title}pods are missing",
                 text=f"{wanted - role.missing} of {wanted} {role.title}pods are there, and {why}"
@@ -67,7 +68,9 @@ def _scaling(scope: DialectScope) -> Iterator[Finding]:
 
 
 def _claimed(scope: DialectScope) -> Iterator[Finding]:
-    """Yield a finding for each fault that its controller tells; without replicas for its spec."""
+    """Yield a finding for each fault that its controller claims; if scaled to zero, only an invalid
+    spec.
+    """
     for said in scope.said:
         says, condition, other = said.claim.says, said.condition, said.claim.of
         observed = generation_of(condition.observed_generation) if condition and not other else 0
@@ -79,7 +82,7 @@ def _claimed(scope: DialectScope) -> Iterator[Finding]:
                 text=f"{said.text}{scope.controller_down}",
                 transition=condition.last_transition_time if condition else None,
                 budget=startup_budget(scope) if says == "working" else None,
-                # what was written for an earlier spec begins nothing
+                # a condition written for an earlier spec must not start a fault
                 sustains=0 < observed < scope.object.metadata.generation,
                 by_spec=says == "invalid",
             )
@@ -109,7 +112,7 @@ def _on_the_way(scope: DialectScope) -> Iterator[Finding]:
 
 
 def _stale(scope: DialectScope) -> Iterator[Finding]:
-    """Yield a finding if it claims to be Ready while a role does not serve, or lags its spec."""
+    """Yield a finding if its status claims Ready while a role does not serve, or lags its spec."""
     dead = [each for each in scope.needed if not each.serves]
     if dead and any(each.claim.says == "ready" for each in scope.said):
         names = ", ".join(each.title.strip() or "the model" for each in dead)
@@ -133,13 +136,13 @@ def _stale(scope: DialectScope) -> Iterator[Finding]:
 
 
 def _starts(scope: DialectScope, role: CountedRole) -> bool:
-    """Tell whether a role's pods are there and start, which takes its time."""
+    """True if a role has pods and all of them are still starting."""
     faults = [fault_of_pod(scope, each) for each in role.pods]
     return bool(faults) and all(each and each.severity == STARTING for each in faults)
 
 
 def _ready(scope: DialectScope) -> Iterator[ReadyEvidence]:
-    """Yield evidence if each role that it needs has its Ready pods, and requests come through."""
+    """Yield evidence if each required role has its Ready pods, and requests reach them."""
     whole = all(each.is_whole for each in scope.needed) and bool(scope.needed or not scope.wants)
     if scope.roles and whole and not any(_on_the_way(scope)):
         counts = (f"{each.title}{each.available}/{each.wanted} ready" for each in scope.roles)
@@ -147,7 +150,7 @@ def _ready(scope: DialectScope) -> Iterator[ReadyEvidence]:
 
 
 def _serving(scope: DialectScope) -> Iterator[ServingEvidence]:
-    """Yield how many replicas serve: those that answer, while each role that they need works."""
+    """Yield how many replicas serve: those of engines, if every required role works."""
     if not scope.roles:
         return
     engines = [each for each in scope.roles if each.part == "engine"] or list(scope.roles)
@@ -170,14 +173,14 @@ class DialectProbes:
     kinds: Kinds
 
     def questions(self, scope: Scope) -> Iterator[Question]:
-        """Yield what is asked about each model; what a file says is none is left out."""
+        """Yield a question for each model; objects that their file excludes are skipped."""
         for each in self.dialects:
             resource, answer = self.kinds.read[each.kind.crd], partial(self._answer, each)
             if resource.wraps is not None:
                 yield from questions_of(scope, resource, answer=answer, is_model=resource.wraps)
 
     def _answer(self, dialect: Dialect, obj: KubeObject, of: Scope) -> Evaluation:
-        """Return all that is said about one model; of one that is stopped only that is said."""
+        """Return the evaluation of one model; for a stopped model, only that it is stopped."""
         scope = DialectScope(
             **of.basis,
             resource=self.kinds.read[dialect.kind.crd],

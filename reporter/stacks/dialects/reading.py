@@ -1,6 +1,6 @@
-"""A dialect as it stands in a file, read strictly: what is wrong with it is said with its place.
+"""The schema of a dialect's file, read strictly: errors name their place in the file.
 
-docs/dialects.md says what each key means.
+docs/dialects.md explains each key.
 """
 
 import re
@@ -27,7 +27,7 @@ _CONDITIONS: Final = (PathStep("status"), PathStep("conditions"))
 
 
 class ApiKind(FilePart, frozen=True):
-    """A kind of the API: versions whose fields the file knows, the preferred first."""
+    """A kind of the API, with the versions whose fields the file knows, preferred first."""
 
     group: str
     versions: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=5)]
@@ -38,7 +38,7 @@ class ApiKind(FilePart, frozen=True):
     def __post_init__(self) -> None:
         names = is_subdomain(self.group) and is_kind(self.kind) and is_plural(self.plural)
         if not names or not all(map(is_version, self.versions)):
-            raise ValueError(f"{self.kind}: its group, versions, kind or plural cannot be one")
+            raise ValueError(f"{self.kind}: its group, versions, kind or plural is invalid")
 
     @property
     def crd(self) -> str:
@@ -46,7 +46,7 @@ class ApiKind(FilePart, frozen=True):
 
 
 class Match(FilePart, frozen=True):
-    """What must stand somewhere; without `is` anything. `why` says what follows."""
+    """A value that a path must have; without `is`, any value. `why` explains the consequence."""
 
     at: Path
     values: tuple[Scalar, ...] = msgspec.field(name="is", default=())
@@ -54,7 +54,7 @@ class Match(FilePart, frozen=True):
 
 
 class Other(FilePart, frozen=True):
-    """Objects in its namespace that say more of it, found by name or by labels."""
+    """Further objects in its namespace that describe it, found by name or by labels."""
 
     kind: ApiKind
     name: Template | None = None
@@ -62,11 +62,11 @@ class Other(FilePart, frozen=True):
 
     def __post_init__(self) -> None:
         if bool(self.name) == bool(self.labels):
-            raise ValueError(f"{self.kind.kind}: one of name and labels")
+            raise ValueError(f"{self.kind.kind}: give exactly one of name and labels")
 
 
 class Runs(FilePart, frozen=True):
-    """What makes the pods of a role, by names or labels; a role without it has bare pods."""
+    """The workload that creates a role's pods, by names or labels; without it pods are bare."""
 
     kinds: tuple[Literal["Deployment", "StatefulSet", "LeaderWorkerSet"], ...]
     names: Templates = ()
@@ -74,7 +74,7 @@ class Runs(FilePart, frozen=True):
 
 
 class RoleData(FilePart, frozen=True):
-    """A role; with `each` one for each entry of a list or map, of which `only` picks."""
+    """A role; with `each`, one role for each entry of a list or map that `only` admits."""
 
     name: Template
     pods: Labels
@@ -93,7 +93,7 @@ class RoleData(FilePart, frozen=True):
 
 
 class ClaimData(FilePart, frozen=True):
-    """What a controller says, by a condition or a value; of a condition the first that holds."""
+    """A controller's claim, in a condition or a value; the first match for a condition counts."""
 
     says: Literal["ready", "invalid", "failed", "fetch-failed", "refused", "working"]
     of: str = ""
@@ -107,11 +107,11 @@ class ClaimData(FilePart, frozen=True):
 
     def __post_init__(self) -> None:
         if bool(self.condition) == bool(self.at):
-            raise ValueError(f"{self.says}: one of condition and at")
+            raise ValueError(f"{self.says}: give exactly one of condition and at")
 
 
 class Child(FilePart, frozen=True):
-    """A Service that its controller should have made, and why it is needed."""
+    """A Service that its controller should have created, and why it is needed."""
 
     service: Template
     why: Text
@@ -119,7 +119,7 @@ class Child(FilePart, frozen=True):
 
 
 class Through(FilePart, frozen=True):
-    """A Deployment that all requests pass, or its controller; found by names or labels."""
+    """A Deployment that all requests pass through, or the controller, by names or labels."""
 
     names: tuple[str, ...] = ()
     labels: dict[str, str] = msgspec.field(default_factory=dict)
@@ -148,9 +148,9 @@ class Dialect(FilePart, frozen=True):
     cannot: tuple[Text, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what each key allows and what does not go together."""
+        """Refuse combinations of keys that are valid one by one but not together."""
         if not re.fullmatch(r"[a-z][a-z0-9]{2,40}", self.subject_kind):
-            raise ValueError(f"subject: {self.subject_kind!r} is not a word in lower case")
+            raise ValueError(f"subject: {self.subject_kind!r} is not a lower-case word")
         for claim in self.claims:
             if claim.of and claim.of not in self.also_reads:
                 raise ValueError(f"claims: {claim.of!r} is not under also-reads")
@@ -163,11 +163,11 @@ class Dialect(FilePart, frozen=True):
 
     @property
     def subject_kind(self) -> SubjectKind:
-        """The kind of its subjects, which the names of its reasons begin with."""
+        """The kind of its subjects, the prefix of its reasons."""
         return SubjectKind(self.subject or self.kind.kind.lower())
 
     def reads(self) -> Iterator[tuple[str, Steps]]:
-        """Yield what is read of each object: empty, or a name under also-reads, and the steps."""
+        """Yield each path that is read, as a name under also-reads, or empty, and its steps."""
         for part in (*self.roles, *self.claims, msgspec.structs.replace(self, roles=(), claims=())):
             of = part.of if isinstance(part, ClaimData) else ""
             each = part.each if isinstance(part, RoleData | ClaimData) else None
@@ -182,16 +182,16 @@ class Dialect(FilePart, frozen=True):
 
 
 def none_because(dialect: Dialect, obj: object) -> Match | None:
-    """Return what its file says of an object that is no model; None of a model."""
+    """Return the file's rule by which an object is not a model, or None for a model."""
     reading = PathReader("", obj)
     return next((each for each in dialect.not_a_model if reading.has(each.at, each.values)), None)
 
 
 def read_dialects(path: FilePath | None) -> tuple[Dialect, ...]:
-    """Return the dialects of a file of the user's own, of a folder those of each of its files.
+    """Return the dialects of a user's file, or of all YAML files in a folder.
 
     Raises:
-        UsageError: it cannot be read, or a dialect is wrong.
+        UsageError: a file cannot be read, or a dialect is invalid.
 
     """
     if path is None:
@@ -207,7 +207,7 @@ def read_dialects(path: FilePath | None) -> tuple[Dialect, ...]:
 
 @cache
 def shipped() -> tuple[Dialect, ...]:
-    """Return the dialects of the program, by the names of their files."""
+    """Return the built-in dialects, sorted by file name."""
     folder = files("reporter.stacks.dialects").joinpath("shipped")
     pages = sorted((each.name, each) for each in folder.iterdir() if each.name.endswith(".yaml"))
     return tuple(

@@ -1,4 +1,4 @@
-"""The stack of dialects: what is read for each, and its reasons, which are those of all kinds."""
+"""The stack of dialects: the resources read for each, and the reasons, the same for all kinds."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -29,10 +29,10 @@ _OF_OBJECTS: Final = ("PodsNotCreated", "StorageFailed")
 def dialect_stack(
     dialects: Iterable[Dialect], groups: Resource[LeaderWorkerSet], others: tuple[StackRows, ...]
 ) -> Stack:
-    """Return the stack of some dialects, beside the stacks that are code.
+    """Return the stack of these dialects, next to the `others`, which are code.
 
     Raises:
-        UsageError: a dialect is of a kind, or has a subject, that is taken.
+        UsageError: the kind or the subject of a dialect is taken.
 
     """
     kept = tuple({each.kind.crd: each for each in dialects}.values())  # the later of two
@@ -65,7 +65,7 @@ def dialect_stack(
 
 
 def _require_free(dialects: Iterable[Dialect], others: tuple[StackRows, ...]) -> None:
-    """Refuse kinds and subjects that a stack, or another dialect, has."""
+    """Refuse kinds and subjects that a stack or another dialect uses already."""
     taken = {each.crd_name: stack.name for stack in others for each in stack.resources}
     kinds = [kind for stack in others for kind in stack.kinds]
     for each in dialects:
@@ -75,12 +75,12 @@ def _require_free(dialects: Iterable[Dialect], others: tuple[StackRows, ...]) ->
         for like in kinds:
             if like.startswith(own) or own.startswith(like):
                 do = "write subject: <another word>"
-                raise UsageError(f"{kind.kind}: subject {own!r} is too like {like!r}; {do}")
+                raise UsageError(f"{kind.kind}: subject {own!r} is too similar to {like!r}; {do}")
         kinds.append(own)
 
 
 def _resource(kind: ApiKind, dialect: Dialect, of: str) -> Resource[KubeObject]:
-    """Return what is read of a kind: that of a dialect, or one under its also-reads."""
+    """Return the resource of a dialect's own kind, or of a kind under its also-reads."""
     what = f"what {dialect.kind.kind}s rest on" if of else f"{kind.kind}s of {dialect.project}"
     return Resource(
         group=kind.group,

@@ -1,4 +1,4 @@
-"""What dialects read, and what their paths find in a dump."""
+"""Describes what dialects read, and what their paths find in a dump."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -17,7 +17,7 @@ from reporter.stacks.dialects.reading import Dialect, none_because
 
 
 def told_of(dialects: Iterable[Dialect], sources: Sequence[str]) -> Iterator[str]:
-    """Yield lines about dialects, and about what their paths find in a dump where there is one."""
+    """Yield lines about dialects, and about what their paths find in a dump, if one is given."""
     try:
         objects = list(objects_in(list(read_documents(sources_of(sources)))))
     except DumpError as error:
@@ -42,4 +42,4 @@ def told_of(dialects: Iterable[Dialect], sources: Sequence[str]) -> Iterator[str
         for each in of_kind(objects, kind.group, kind.kind):
             if match := none_because(dialect, each):
                 place = f"{part(each, 'metadata', 'namespace')}/{part(each, 'metadata', 'name')}"
-                yield f"  {clean(place)} is no model: {match.why or 'its file says so'}"
+                yield f"  {clean(place)} is not a model: {match.why or 'its file says so'}"

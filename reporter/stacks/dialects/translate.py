@@ -1,4 +1,4 @@
-"""An object of a kind that a dialect describes, as a served model: its roles, pods and claims."""
+"""Translates an object of a dialect's kind into a served model: its roles, pods and claims."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ ObjectT = TypeVar("ObjectT", bound=o.KubeObject)
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """What is read for all dialects, by CRDs, and what may make pods, by kinds."""
+    """The resources read for all dialects, by CRD name, and the workloads, by kind."""
 
     read: Mapping[str, Resource[o.KubeObject]]
     workloads: Mapping[str, Resource[Workload]]
@@ -31,7 +31,7 @@ class Kinds:
 
 @dataclass(frozen=True, slots=True)
 class SaidClaim:
-    """A claim that holds: what it says, in words, and the condition that says so, if one does."""
+    """A claim that matches: its text for messages, and its condition, if it is in one."""
 
     claim: ClaimData
     text: str
@@ -54,7 +54,7 @@ class DialectScope(SubjectScope[o.KubeObject]):
 
     @cached_property
     def read(self) -> PathReader:
-        """What its paths find, in it and in the further objects that say more of it."""
+        """The reader of paths in the object and in the further objects under also-reads."""
         alone, others = PathReader(self.name, self.object), {}
         for name, other in self.dialect.also_reads.items():
             names = (alone.text(other.name),) if other.name else ()
@@ -64,7 +64,7 @@ class DialectScope(SubjectScope[o.KubeObject]):
         return PathReader(self.name, self.object, others)
 
     def holds(self, match: Match | None, at: object = None) -> bool:
-        """Tell whether what a file asks for stands there; nothing always does."""
+        """True if the value that a file asks for is there, or it asks for nothing."""
         return match is None or self.read.has(match.at, match.values, at)
 
     @cached_property
@@ -73,7 +73,7 @@ class DialectScope(SubjectScope[o.KubeObject]):
 
     @cached_property
     def roles(self) -> tuple[CountedRole, ...]:
-        """Its roles; what answers comes first."""
+        """Its roles, engines first."""
         entries = (
             (data, key, entry)
             for data in self.dialect.roles
@@ -88,17 +88,17 @@ class DialectScope(SubjectScope[o.KubeObject]):
 
     @cached_property
     def wants(self) -> bool:
-        """Whether anything of it should run; without a role nobody knows."""
+        """True if any role should run; assumed if it has no roles."""
         return not self.roles or any(each.wanted for each in self.roles)
 
     @cached_property
     def needed(self) -> tuple[CountedRole, ...]:
-        """The roles without which nothing is answered."""
+        """The required roles that should run."""
         return tuple(each for each in self.roles if each.required and each.wanted)
 
     @cached_property
     def ways(self) -> tuple[Ways, ...]:
-        """What leads to the pods that answer, and to those that requests come by."""
+        """The paths to the pods of engines and of fronts."""
         firsts = (each.pods[0] for each in self.roles if each.part != "beside" and each.pods)
         labels = {str(each): each for pod in firsts if (each := pod.metadata.labels)}
         return tuple(
@@ -139,7 +139,7 @@ class DialectScope(SubjectScope[o.KubeObject]):
     def _made_by(
         self, runs: Runs, entry: object, role: str
     ) -> tuple[Resource[Workload], Workload | None]:
-        """Return what makes the pods of a role; of several the newest."""
+        """Return the workload that creates a role's pods; if several match, the newest."""
         names = [self.read.text(each, entry, role=role) for each in runs.names]
         labels = self.read.labels(runs.labels, entry, role)
         for kind in runs.kinds:
@@ -151,7 +151,7 @@ class DialectScope(SubjectScope[o.KubeObject]):
 
     @cached_property
     def said(self) -> tuple[SaidClaim, ...]:
-        """The claims that hold; of each condition the first."""
+        """The claims that match; the first of each condition."""
         found: dict[tuple[str, str], list[SaidClaim]] = {}
         for number, claim in enumerate(self.dialect.claims):
             about = (claim.of, claim.condition or f"{number}")
@@ -183,13 +183,13 @@ class DialectScope(SubjectScope[o.KubeObject]):
 
     @cached_property
     def controller(self) -> o.Deployment | None:
-        """Its controller, where that is not available."""
+        """Its controller if that is not available, else None."""
         controller = self.dialect.controller
         return self._down(controller) if controller else None
 
     @cached_property
     def controller_down(self) -> str:
-        """What to add to a message where its controller is not available; empty where it is."""
+        """A suffix for messages if its controller is not available, else empty."""
         down = self.controller
         if down is None:
             return ""
@@ -198,7 +198,7 @@ class DialectScope(SubjectScope[o.KubeObject]):
         return f"; its controller, Deployment {down.namespace}/{down.name}, is not available{why}"
 
     def _down(self, through: Through) -> o.Deployment | None:
-        """Return a Deployment that a file names, if none of these is available."""
+        """Return one of the Deployments that a file names if none of them is available."""
         names, labels, places = through.names, through.labels, through.namespaces
         found = deployments_like(self.snapshot, names=names, labels=labels, places=places)
         return found[0] if found and not any(map(is_available, found)) else None

@@ -229,17 +229,17 @@ class InferenceService(KubeObject, frozen=True):
 
     @property
     def named_mode(self) -> Mode | None:
-        """The mode that the status names, else the annotation; None where neither names one."""
+        """The mode in the status, else in the annotation; None if neither names a known mode."""
         return _MODES.get(self.status.deployment_mode or self._switches.deployment_mode or "")
 
     @property
     def stopped(self) -> bool:
-        """Whether the stop switch is on; `true` in any case of letters."""
+        """True if the stop switch is on; its value `true` is case-insensitive."""
         return (self._switches.stop or "").lower() == "true"
 
     @property
     def frozen(self) -> bool:
-        """Whether KServe leaves it alone, as it does only while Ready."""
+        """True if automatic updates are disabled, which KServe respects only while Ready."""
         ready = self.status.condition("Ready", "True")
         return self._switches.disable_auto_update == "true" and ready is not None
 

@@ -1,4 +1,4 @@
-"""What is asked about plain workloads: their pods, and what requests come by."""
+"""Probes of plain workloads: their pods, and the path of requests."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -24,8 +24,8 @@ from reporter.workload.routing import WRONG_PORT, ParentFault
 
 
 def probe_ways(scope: WorkloadScope) -> Iterator[Finding]:
-    """Yield a finding for each router, picker, route, pool and Service that does not lead to its
-    pods alone.
+    """Yield a finding for each router, picker, route, pool or Service that does not lead to its
+    pods, or not only to them.
     """
     if scope.router is not None and not is_available(scope.router):
         what = "router of its release"
@@ -42,7 +42,7 @@ def probe_ways(scope: WorkloadScope) -> Iterator[Finding]:
 
 
 def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:
-    """Yield evidence if each role has an available replica, and requests come through."""
+    """Yield evidence if each role has an available replica, and requests reach the pods."""
     if all_serve(scope.roles) and not any(probe_ways(scope)):
         told = ", ".join(
             f"{each.title}{each.available}/{each.replicas} available" for each in scope.roles
@@ -53,15 +53,15 @@ def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:
 def probe_serving(scope: WorkloadScope) -> Iterator[ServingEvidence]:
     """Yield how many replicas serve, and whether requests reach them.
 
-    Past a router or a pool that does not work requests may still come by a Service of the pods, so
-    that a model with another way is reached.
+    If a router or a pool does not work, requests may still arrive through a Service of the pods, so
+    the model counts as reached.
     """
     ways = scope.ways
     yield serving_of(scope.subject, scope.roles, reached=ways.is_picked, routes=ways.routes)
 
 
 class WorkloadProbes:
-    """How models are found among workloads, and what is asked about each."""
+    """Finds the models among workloads, and evaluates each."""
 
     def questions(self, scope: Scope) -> Iterator[Question]:
         catalogue = scope.settings.catalogue

@@ -1,7 +1,7 @@
 """The reasons of plain workloads: Deployments, StatefulSets, LeaderWorkerSets with an engine.
 
 The order is from cause to symptom: a model that cannot be fetched or loaded, pods, the rollout, and
-what requests come by.
+the path of requests.
 """
 
 from functools import partial

@@ -1,8 +1,8 @@
-"""Which workloads are models, and what belongs to one.
+"""Which workloads are models, and the objects that belong to one.
 
-A workload is a model if a container of its pod template is an engine, nothing of another stack made
+A workload is a model if a container of its pod template is an engine, no other stack's kind owns
 it, and its annotation does not say otherwise. The decode and prefill workloads of llm-d are roles
-of one model: their pods carry the same labels but for the role.
+of one model: their pods have the same labels except for the role.
 """
 
 import re
@@ -28,35 +28,35 @@ from reporter.workload.engines import ROLE, command_line, engines_of, model_name
 Member: TypeAlias = tuple[Resource[Workload], Workload]
 
 _KINDS: Final[tuple[Resource[Workload], ...]] = (r.DEPLOYMENTS, LEADERWORKERSETS, r.STATEFULSETS)
-"""Of two with one name the first counts."""
+"""If two workloads have the same name, the first kind in this order counts."""
 
 _GROUP: Final = "leaderworkerset.sigs.k8s.io/name"
 _OTHERS: Final = (
     "inferenceset.kaito.sh/created-by", "kaito.sh/workspace", "modelserving.volcano.sh/name",
     "serving.knative.dev/revision", "serving.kserve.io/inferenceservice", _GROUP,
 )  # fmt: skip
-"""Labels of what belongs to a kind of its own."""
+"""Labels of workloads that belong to another kind."""
 
 _MADE_BY: Final = (
     ("app.kubernetes.io/part-of", "llminferenceservice"),
     ("app.kubernetes.io/managed-by", "model-operator"),
 )
-"""The same by their values: those of KServe's LLMInferenceServices and of OtterScale's operator."""
+"""The same, as label values: KServe's LLMInferenceServices and OtterScale's operator."""
 
 _PORT: Final = re.compile(r"--port[=\s]++([0-9]{1,5})\b")
 _RELEASE: Final = "helm-release-name"
 _NEAR: Final = 200
 _MOST: Final = 8
-"""So many routers and stray pods are looked at for one model."""
+"""The most routers and stray pods (of each) examined for one model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadScope(SubjectScope[Workload]):
-    members: tuple[Member, ...]  # its workloads, that which decodes first
+    members: tuple[Member, ...]  # its workloads, the decode role first
 
     @cached_property
     def subject(self) -> Subject:
-        """What its findings are about, whatever kind of workload it is."""
+        """The subject of its findings, the same kind for all kinds of workloads."""
         return Subject(WORKLOAD_KIND, self.place, self.name)
 
     @cached_property
@@ -78,9 +78,9 @@ class WorkloadScope(SubjectScope[Workload]):
         )
 
     def _pods(self, resource: Resource[Workload], obj: Workload) -> tuple[o.Pod, ...]:
-        """Return the pods of a workload: those that it controls, else those without a controller.
+        """Return the pods that a workload controls, else selected pods without a controller.
 
-        Selectors may overlap; a pod has one controller.
+        Selectors may overlap, but a pod has at most one controller.
         """
         if isinstance(obj, o.LeaderWorkerSet):
             return self.snapshot[r.PODS].labelled(obj.namespace, _GROUP, obj.name)
@@ -101,7 +101,7 @@ class WorkloadScope(SubjectScope[Workload]):
 
     @cached_property
     def router(self) -> o.Deployment | None:
-        """The router of its release, if there is one that should run."""
+        """The router of its release, if it has one with replicas."""
         found = self.snapshot.once(("routers", self.place), partial(_routers, self.place))
         release = labels_of(self.object).get(_RELEASE, "")
         near = (*found.get(release, ()), *(found.get("", ()) if release else ()))
@@ -127,15 +127,15 @@ class WorkloadScope(SubjectScope[Workload]):
 
     @property
     def _listens(self) -> frozenset[int]:
-        """The ports that its engines are told to listen on."""
+        """The ports on its engines' command lines."""
         lines = (command_line(template_of(obj)) for _, obj in self.members)
         return frozenset(int(port) for line in lines for port in _PORT.findall(line))
 
     @cached_property
     def shared_services(self) -> tuple[tuple[o.Service, str], ...]:
-        """Its Services that a route names and that select another model's pods too, with it.
+        """Its Services that a route names and that also select another model's pods, with its name.
 
-        Without a route it may be one for metrics; a router chooses pods by their models.
+        A Service without a route may be for metrics only. A router chooses pods by model.
         """
         own = model_named(template_of(self.object))
         if not own or self.router is not None:
@@ -199,14 +199,14 @@ def _is_model(obj: o.KubeObject) -> bool:
 
 
 def _owners(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the API groups and kinds of what the other stacks judge, or make."""
+    """Return the API groups and the kinds of the other stacks' custom resources."""
     own = [each for stack in catalogue.stacks if stack.name != STACK for each in stack.resources]
     custom = [each for each in own if each.custom]
     return frozenset(each.group for each in custom), frozenset(each.kind for each in custom)
 
 
 def _is_of(owner: o.OwnerReference, groups: frozenset[str], kinds: frozenset[str]) -> bool:
-    """Tell whether an owner is of another stack; kinds of one name differ by their group."""
+    """True if an owner belongs to another stack; the group tells kinds of the same name apart."""
     if owner.kind == "Pod":  # the workers of a LeaderWorkerSet
         return True
     group, slash, _ = owner.api_version.rpartition("/")
@@ -214,7 +214,7 @@ def _is_of(owner: o.OwnerReference, groups: frozenset[str], kinds: frozenset[str
 
 
 def _model_key(obj: Workload) -> tuple[str, ...]:
-    """Return what the roles of one model have in common; a workload without a role is one alone."""
+    """Return a key that the roles of one model share; without a role label it is the workload's."""
     labels = labels_of(obj)
     if ROLE not in labels:
         return (obj.namespace, "", obj.name)
@@ -228,11 +228,11 @@ def _decodes_first(member: Member) -> tuple[bool, str]:
 
 
 def _controlled(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[o.Pod, ...]]:
-    """Return the pods of a namespace by the Deployment or StatefulSet that they are of."""
+    """Return the pods of a namespace by the kind and name of the workload that controls them."""
     found: dict[tuple[str, str], list[o.Pod]] = defaultdict(list)
     for pod in snapshot[r.PODS].in_namespace(namespace):
         owner = _controller_of(pod)
-        if owner is not None and owner.kind == "ReplicaSet":  # its name ends in a hash
+        if owner is not None and owner.kind == "ReplicaSet":  # named <Deployment>-<hash>
             found[r.DEPLOYMENTS.kind, owner.name.rpartition("-")[0]].append(pod)
         elif owner is not None:
             found[owner.kind, owner.name].append(pod)
@@ -257,7 +257,7 @@ def _engines(
 
 
 def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[o.Deployment, ...]]:
-    """Return the routers of a namespace that should run, by release; empty if none is said."""
+    """Return the routers of a namespace with replicas, by release; the key may be empty."""
     found: dict[str, list[o.Deployment]] = defaultdict(list)
     for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
         containers = each.spec.template.spec.containers or ()
@@ -275,7 +275,7 @@ def _release_of(router: o.Deployment) -> str:
 
 
 def _selector_of(router: o.Deployment) -> dict[str, str]:
-    """Return the labels of the engines that a router looks for, by its arguments."""
+    """Return the labels by which a router selects engines, from its arguments."""
     for each in router.spec.template.spec.containers or ():
         for flag, value in pairwise(each.args or ()):
             if flag == "--k8s-label-selector":

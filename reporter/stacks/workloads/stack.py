@@ -1,4 +1,4 @@
-"""Plain workloads: models without a kind, made by vLLM's and llm-d's charts, or by hand."""
+"""Plain workloads: models without a kind of their own, from vLLM's and llm-d's charts or manual."""
 
 from typing import TYPE_CHECKING, Final
 

@@ -111,7 +111,7 @@ def is_running(status: ContainerStatus) -> bool:
 
 
 def has_failed(status: ContainerStatus) -> bool:
-    """Tell whether a container ended in `Error`, or waits in a crash loop; OOMKilled is neither."""
+    """True if a container ended in `Error` or is in a crash loop; OOMKilled is neither."""
     if status.state is None:
         return False
     ended, waiting = status.state.terminated, status.state.waiting

@@ -93,7 +93,7 @@ NO_ENTRY: Final = RolloutRow("j", "no entry follows the ready revision", ())
 
 
 def _follows(entry: api.TrafficEntry, revision: str) -> bool:
-    """Tell whether an entry is an L-entry: flagged as the latest, and naming that revision."""
+    """True if an entry is an L-entry: flagged as the latest, and naming that revision."""
     return entry.revision_name == revision and entry.latest_revision is True
 
 

@@ -205,7 +205,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
         return self.follows_components(ingress)
 
     def follows_components(self, ingress: api.KnativeCondition) -> bool:
-        """True if IngressReady says no more than that a component is not ready, or was not."""
+        """True if IngressReady only says that a component is not ready, or was not when written."""
         return not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)
 
     def object_ref(self, component: api.Component) -> ObjectRef:

@@ -343,7 +343,7 @@ def test_explain_says_what_the_paths_find(run, tmp_path):
     assert lines[".spec.replicas"] == "in 2, such as 1"
     assert lines[".spec.stopped"] == "never found; not in the schema of its CRD"
     assert lines[".status.conditions[type=Ready]"].startswith("in 2, such as ")
-    assert "chat/try is no model: nothing is made" in out
+    assert "chat/try is not a model: nothing is made" in out
 
 
 def test_explain_knows_the_reasons_of_a_file(run):
