@@ -79,8 +79,8 @@ def _place():
 @pytest.fixture(name="controller")
 async def _controller(stage, place, monkeypatch, tmp_path_factory):
     """A function that starts a controller by name: `await controller("lws-controller-manager")`."""
-    # KEDA asks its triggers every 30 s.
-    monkeypatch.setattr(replicas, "PATIENCE_SECONDS", 120.0)
+    # KEDA asks its triggers every 30 s, and what KServe fails at has a grace of two minutes.
+    monkeypatch.setattr(replicas, "PATIENCE_SECONDS", 240.0)
     folder = tmp_path_factory.mktemp("controllers")
     own, started = set(), []
     async with contextlib.AsyncExitStack() as running:
