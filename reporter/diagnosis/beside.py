@@ -5,13 +5,14 @@ as well as those of the pending pod (Kubernetes, "Assigning Pods to Nodes"). Ter
 namespaces by label are skipped: labels of namespaces are not evaluated here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from reporter.catalogue.resources import NODES, PODS
 from reporter.diagnosis.fit import selected, some
 from reporter.model.objects import Pod, PodAffinityTerm
 from reporter.model.text import clean
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
 
@@ -19,15 +20,11 @@ def _wanted(pod: Pod, snapshot: Snapshot) -> str:
     """Return the pods that it wants to be near, the topology key, and where those pods run."""
     affinity = pod.spec.affinity and pod.spec.affinity.pod_affinity
     told = []
+    nodes = list(snapshot[NODES])
     for each in (affinity.required if affinity else None) or ():
         where = f"{selected(each.label_selector)} by {clean(each.topology_key)}"
-        nodes = list(snapshot[NODES])
-        found = {
-            f"{one.namespace}/{one.name} on {one.spec.node_name}"
-            for space in each.namespaces or (pod.namespace,)
-            for one in snapshot[PODS].in_namespace(space)
-            if _is_placed(one) and _applies(each, pod, one)
-        }
+        there = _selected(each, pod, snapshot)
+        found = {f"{one.namespace}/{one.name} on {one.spec.node_name}" for one in there}
         if nodes and all(n.metadata.label(each.topology_key) is None for n in nodes):
             where += ", a label that no node has"
         elif found:
@@ -39,24 +36,18 @@ def _wanted(pod: Pod, snapshot: Snapshot) -> str:
 def _unwanted(pod: Pod, snapshot: Snapshot) -> str:
     """Return the placed pods that its own anti-affinity rules exclude."""
     terms = pod.spec.affinity.kept_away if pod.spec.affinity else ()
-    spaces = {one for each in terms for one in each.namespaces or (pod.namespace,)}
-    found = (other for one in sorted(spaces) for other in snapshot[PODS].in_namespace(one))
-    names = {
-        f"{each.namespace}/{each.name}"
-        for each in found
-        if _is_placed(each) and any(_applies(term, pod, each) for term in terms)
-    }
-    return some(sorted(names))
+    found = (one for each in terms for one in _selected(each, pod, snapshot))
+    return some(sorted({f"{each.namespace}/{each.name}" for each in found}))
 
 
 def _kept_away_by(pod: Pod, snapshot: Snapshot) -> str:
     """Return the placed pods whose anti-affinity rules exclude it, and the rules' selectors."""
     found = [
         (f"{each.namespace}/{each.name}", selected(term.label_selector))
-        for each in snapshot.once(_with_terms, _with_terms)
-        for term in (each.spec.affinity.kept_away if each.spec.affinity else ())
+        for key in (_ANY, *(pod.metadata.labels or {}).items())
+        for each, term in snapshot.entry(_terms, (pod.namespace, *key), _terms) or ()
         if _applies(term, each, pod)
-    ]  # fmt: skip
+    ]
     names, rules = sorted({name for name, _ in found}), sorted({rule for _, rule in found})
     return f"{some(names)}: podAntiAffinity to {some(rules)}" if found else ""
 
@@ -75,12 +66,34 @@ def which(said: str, pod: Pod, snapshot: Snapshot) -> str:
     return f" ({found})" if found else ""
 
 
-def _with_terms(snapshot: Snapshot) -> tuple[Pod, ...]:
-    return tuple(
-        each
+def _selected(term: PodAffinityTerm, owner: Pod, snapshot: Snapshot) -> Iterator[Pod]:
+    """Yield the pods on nodes that a rule of a pod is about."""
+    for space in term.namespaces or (owner.namespace,):
+        selector = term.label_selector
+        for each in snapshot[PODS].selected(space, selector) if selector else ():
+            if _is_placed(each) and _applies(term, owner, each):
+                yield each
+
+
+_ANY: Final = ("", "")
+
+
+def _terms(
+    snapshot: Snapshot,
+) -> Mapping[tuple[str, str, str], tuple[tuple[Pod, PodAffinityTerm], ...]]:
+    """Return the rules of pods on nodes by namespace and by a label of the pods kept away."""
+    return grouped(
+        ((space, *_label(term)), (each, term))
         for each in snapshot[PODS]
-        if each.spec.affinity and each.spec.affinity.kept_away and _is_placed(each)
+        if each.spec.affinity and _is_placed(each)
+        for term in each.spec.affinity.kept_away
+        for space in set(term.namespaces or (each.namespace,))
     )
+
+
+def _label(term: PodAffinityTerm) -> tuple[str, str]:
+    labels = (term.label_selector and term.label_selector.match_labels) or {}
+    return max(labels.items(), key=lambda each: (len(each[1]), each), default=_ANY)
 
 
 def _is_placed(pod: Pod) -> bool:

@@ -153,8 +153,9 @@ def why_idle(
     vendor = resource.partition("/")[0].partition(".")[0]
     by_node = snapshot.once(_plumbing, _plumbing)
     for node in nodes:
-        for each in () if other_names([node], resource) else by_node.get(node.name, ()):
-            if is_plugin(each) and vendor in each.name and each.status.condition("Ready", "True"):
+        for each in by_node.get(node.name, ()):
+            named = is_plugin(each) and vendor in each.name and not other_names([node], resource)
+            if named and each.status.condition("Ready", "True"):
                 place = f"{each.namespace}/{clean(each.name)}"
                 why = f"device plugin {place} on {clean(node.name)} runs and finds no device"
                 action = f"Look at the log of {place} and at the driver, or add a node that has it."

@@ -182,6 +182,13 @@ def _revision_of(pod: Pod) -> tuple[str, str] | None:
     return None
 
 
+def _is_older(other: Pod, pod: Pod) -> bool:
+    """Return whether a pod was made before another one, and is not ending already."""
+    if other.deleting or other.created is None or pod.created is None:
+        return False
+    return other.created < pod.created
+
+
 def _by_words(
     pod: Pod, snapshot: Snapshot, counts: fit.NodeCounts | None, *, said: str
 ) -> Diagnosis | None:
@@ -367,15 +374,18 @@ class _Look:
                 namespace, _, name = key.partition("/")
                 other = self.snapshot[PODS].get(namespace, name)
                 of = _revision_of(other) if other and namespace == self.pod.namespace else None
-                if count >= lacks and mine and of and of[0] == mine[0] and of[1] != mine[1]:
+                if count < lacks or not (mine and of and other):
+                    continue
+                if of[0] == mine[0] and of[1] != mine[1] and _is_older(other, self.pod):
                     return name
         return ""
 
     def _state(self) -> Diagnosis | None:
         groups: dict[fit.Demand, list[Node]] = {}
+        nowhere = self._nowhere()
         for node in self.nodes:
             found = self.unmet[node.name]
-            if len(found) == 1 and self._passes(found[0], node):
+            if len(found) == 1 and (found[0] in nowhere or found[0].is_state(node)):
                 groups.setdefault(found[0], []).append(node)
         if not groups:
             return None
@@ -395,21 +405,14 @@ class _Look:
             cause = f"{self._only(nodes)} are out: {each_why}"
         return told.of(NODES.ref(nodes[0]), cause=cause, name=name, why=whys[0])
 
-    def _passes(self, demand: fit.Demand, node: Node) -> bool:
-        """True if a node misses a demand because of a state that may pass.
+    def _nowhere(self) -> list[fit.Demand]:
+        """Return the devices that no node offers, if the pod's labels rule out other nodes.
 
-        Offering no devices is such a state if the pod's labels rule out other nodes and no node
-        offers any; otherwise it is just another kind of node.
+        Then a node that offers none may have lost them; otherwise it is just another kind of node.
         """
-        if demand.is_state(node):
-            return True
-        if demand.plugin is not fit.Plugin.RESOURCE or not is_device(demand.what):
-            return False
-        singled = any(
-            d.plugin is fit.Plugin.LABEL and d in f for f in self.unmet.values() for d in f
-        )
-        elsewhere = any(fit.offered(each, demand.what) for each in self.nodes)
-        return singled and not elsewhere and not fit.offered(node, demand.what)
+        singled = any(d.plugin is fit.Plugin.LABEL for f in self.unmet.values() for d in f)
+        asked = self._asked(devices_only=True) if singled else ()
+        return [each for each in asked if not self._most(each)]
 
     def _only(self, nodes: list[Node]) -> str:
         if len(nodes) == 1:

@@ -273,9 +273,32 @@ def test_a_rolling_update_that_waits_for_itself(older, holds, expected):
     """The new pod waits for the devices of the one that is to end once the new one is ready."""
     new = revision(waiting(said(1, "1 Insufficient nvidia.com/gpu"), 2), "qwen-5d8f")
     others = [placed("other", "a", 2 - holds)] if holds < 2 else []
-    found = why(new, node("a", 2), revision(placed("old", "a", holds), older), *others)
+    old = made(revision(placed("old", "a", holds), older), "2026-01-01T00:00:00Z")
+    found = why(made(new, "2026-01-02T00:00:00Z"), node("a", 2), old, *others)
     assert ("old is of an older revision" in found.cause) is expected
     assert ("strategy Recreate" in found.action) is expected
+
+
+def made(pod, time):
+    pod["metadata"]["creationTimestamp"] = time
+    return pod
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"creationTimestamp": "2026-01-03T00:00:00Z"},
+        {"creationTimestamp": None},
+        {"deletionTimestamp": "2026-01-02T00:00:00Z"},
+    ],
+    ids=["newer", "of unknown age", "ending"],
+)
+def test_a_pod_that_is_not_older_or_ends_already_holds_up_no_update(more):
+    new = revision(waiting(said(1, "1 Insufficient nvidia.com/gpu"), 2), "qwen-5d8f")
+    other = made(revision(placed("old", "a", 2), "qwen-7c4b"), "2026-01-01T00:00:00Z")
+    other["metadata"] |= more
+    found = why(made(new, "2026-01-02T00:00:00Z"), node("a", 2), other)
+    assert "older revision" not in found.cause
 
 
 def test_the_node_at_fault_is_named():
