@@ -139,6 +139,19 @@ def test_a_row(row):
     assert told in cause.sentence
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RuntimeError: the logging system not yet initialized",
+        "KeyError: '10.42.0.17'",
+        "RuntimeError: CUDA runtime error: invalid argument: allocator.cu:12",
+    ],
+)
+def test_what_only_looks_like_a_cause(line):
+    """Words that a cause has too stand in other errors."""
+    assert read_log(line, built_in()).cause.signature not in ("fabric", "v-weights", "lc-argument")
+
+
 def test_a_comparison_is_not_a_feature():
     """Python's own "not supported" says nothing of what an engine can do."""
     line = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
