@@ -221,10 +221,14 @@ REFUSALS: Final = (
         "webhook {webhook} refuses every pod: {service} has no port {port}",
         "Correct the port in the webhook's configuration, or in {service}.", "Service"),
     TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
+        r"(?P<why>x509: certificate has expired[^\n]{0,120})",
+        "webhook {webhook} refuses every pod: {service} fails ({why})",
+        "Renew the certificate of {service}; compare the clocks if it is valid.", "Service"),
+    TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
         r"(?P<why>x509: [^\n]{1,120})",
         "webhook {webhook} refuses every pod: {service} fails ({why})",
-        "The API server does not trust {service}: its certificate and caBundle in the webhook's "
-        "configuration do not fit.", "Service"),
+        "The API server does not trust {service}: compare its certificate with its name, and with "
+        "caBundle in the webhook's configuration.", "Service"),
     TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
         r"(?P<why>connection refused|context deadline exceeded|i/o timeout|EOF"
         r"|no such host|no route to host|bad certificate)",

@@ -61,9 +61,12 @@ _MANUAL: Final = re.compile(r"\nRefer to the mount\.\w{1,20}\(8\) manual page[^\
 """Text that the kubelet puts around the output of `mount`."""
 
 _SOCKET: Final = re.compile(r"/(?P<driver>[^/\s]{1,200})/csi\.sock")
+_ENDS: Final = 4
+"""Least length of a word that stands at the end of one, such as `file` in `csi-azurefile-node`."""
+
 _OF_MANY_DRIVERS: Final = frozenset({
     "csi", "driver", "storage", "k8s", "io", "com", "org", "net", "aws", "azure", "gke", "google",
-    "openshift", "node", "plugin",
+    "openshift", "node", "plugin", "rook", "ceph", "store",
 })  # fmt: skip
 """Words in driver names that do not distinguish drivers."""
 
@@ -156,11 +159,22 @@ def _why_silent(case: Case, text: str) -> Diagnosis | None:
     found = [
         each
         for each in case.snapshot.entry(_unready_daemons, case.node, _unready_daemons) or ()
-        if any(word in each.name for word in words if word) and not _waits_for_driver(each, case)
+        if _has_word(each.name, words) and not _waits_for_driver(each, case)
     ]
     why = diagnose(found[0], case.snapshot) if len(found) == 1 else None
     place = f"{found[0].namespace}/{found[0].name}" if why else ""
     return replace(why, cause=f"its pod {place} there fails: {why.cause}") if why else None
+
+
+def _has_word(name: str, words: set[str]) -> bool:
+    """Return whether a part of a name between dashes or dots begins, or ends, with such a word."""
+    parts = re.split(r"[.-]", name)
+    return any(
+        part.startswith(word) or (len(word) >= _ENDS and part.endswith(word))
+        for word in words
+        if word
+        for part in parts
+    )
 
 
 def _waits_for_driver(pod: Pod, case: Case) -> bool:

@@ -27,6 +27,7 @@ _NO_DRIVER: Final = re.compile(
 _OF_ACCESS: Final = re.compile(
     r"MULTI_NODE_|access ?modes?\b|capability at index \d{1,3} is not supported", re.IGNORECASE
 )
+_REFUSED: Final = re.compile(r"support|invalid|not allowed", re.IGNORECASE)
 _NO_CLAIM: Final = Wording("claim-missing", "its claim {name} does not exist",
     "claim {name} does not exist",
     "Create the claim, or name one that exists.", missing=True)  # fmt: skip
@@ -113,11 +114,12 @@ def _pending(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Diagnosis | No
         if event.reason == "FailedBinding" and "no storage class is set" in event.message:
             return _NAMES_NO_CLASS.of(r.CLAIMS.ref(claim), name=claim.name)
         if event.reason == "ProvisioningFailed":
-            if _OF_ACCESS.search(event.message) and (modes := _shared_modes(claim)):
+            said = event.message
+            of_access = _OF_ACCESS.search(said) and _REFUSED.search(said)
+            if of_access and (modes := _shared_modes(claim)):
                 kind = f"its class {claim.spec.storage_class_name or '(the default one)'}"
-                said = _said(event)
                 return _NOT_SHARED.of(
-                    r.CLAIMS.ref(claim), name=claim.name, kind=kind, modes=modes, said=said
+                    r.CLAIMS.ref(claim), name=claim.name, kind=kind, modes=modes, said=_said(event)
                 )
             return _NOT_MADE.of(r.CLAIMS.ref(claim), name=claim.name, said=_said(event))
     return _by_class(claim, events, snapshot)

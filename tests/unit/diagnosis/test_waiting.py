@@ -252,6 +252,11 @@ CLAIMS = {
         [event("PersistentVolumeClaim c", "ProvisioningFailed", "rpc error: code = InvalidArgument desc = Volume capabilities MULTI_NODE_MULTI_WRITER not supported")],
         "cannot be made: its class fast makes none with ReadWriteMany",
     ),
+    "a refusal that repeats what was asked": (
+        UNBOUND, [pvc("c", modes=["ReadWriteMany"]), storage_class()],
+        [event("PersistentVolumeClaim c", "ProvisioningFailed", "rpc error: code = ResourceExhausted desc = access_mode:<mode:MULTI_NODE_MULTI_WRITER>: quota exceeded")],
+        "for its claim c cannot be made: code = ResourceExhausted",
+    ),
     "a refusal that is not about its access mode": (
         UNBOUND, [pvc("c", modes=["ReadWriteMany"]), storage_class()],
         [event("PersistentVolumeClaim c", "ProvisioningFailed", "rpc error: code = ResourceExhausted desc = quota exceeded")],
@@ -515,6 +520,7 @@ def test_a_text_is_quoted_from_its_end():
         (REFUSALS, 'violates PodSecurity "baseline:latest": x (container "istio-init" must', "Istio's CNI plugin"),
         (REFUSALS, 'violates PodSecurity "baseline:latest": x (container "vllm" must', "Set securityContext"),
         (REFUSALS, f"{CALL}x509: unknown authority", "The API server does not trust"),
+        (REFUSALS, f"{CALL}x509: certificate has expired or is not yet valid", "Renew the certificate of Service tools/hook"),
     ],
 )  # fmt: skip
 def test_what_to_do_fits_what_is_refused(rows, text, does):
