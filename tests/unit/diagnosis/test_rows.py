@@ -144,6 +144,7 @@ def test_a_row(row):
     [
         "RuntimeError: the logging system not yet initialized",
         "KeyError: '10.42.0.17'",
+        "KeyError: 'node.kubernetes.io.example.zone'",
         "RuntimeError: CUDA runtime error: invalid argument: allocator.cu:12",
     ],
 )
