@@ -284,10 +284,10 @@ def _claim_fault(name: str, snapshot: Snapshot) -> Diagnosis | None:
 def _not_launched(claim: NodeClaim, step: str, condition: Condition) -> Diagnosis | None:
     reason = condition.reason or ""
     refused = step == "Launched" and reason not in ("", "AwaitingReconciliation", "Launching")
-    told = _MACHINE_REFUSED if refused else _OF_LAUNCH.get((step, reason))
-    if told is None:
+    wording = _MACHINE_REFUSED if refused else _OF_LAUNCH.get((step, reason))
+    if wording is None:
         return None
-    return told.of(
+    return wording.of(
         NODECLAIMS.ref(claim),
         name=claim.name,
         node=claim.status.node_name or claim.name,

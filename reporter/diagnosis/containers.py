@@ -96,12 +96,12 @@ def _image(case: Case, status: ContainerStatus, text: str) -> Diagnosis | None:
     secret = _longest(case, "FailedToRetrieveImagePullSecret", "")
     more = f"; {end_of(secret)}" if secret else _secrets(case)
     more = more if found.code == "image-access" else ""
-    told = replace(found, cause=f"{case.words(status.name)}: {found.cause}{more}")
+    diagnosis = replace(found, cause=f"{case.words(status.name)}: {found.cause}{more}")
     if found.object is not None or not place.image:
-        return told
+        return diagnosis
     # An image is not a Kubernetes object; this groups the models that share it.
     image = ObjectRef("", "Image", case.pod.namespace, cut(clean(place.image), 200))
-    return replace(told, object=image, shared=True)
+    return replace(diagnosis, object=image, shared=True)
 
 
 def _secrets(case: Case) -> str:
@@ -439,8 +439,8 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
         cause = f"{name} runs and is not ready: its {words} probe ({asked}) has not succeeded"
         action = f"Look at the Events of the pod: they have the answer to {asked}."
         return Diagnosis("probe", cause, f"{name} not ready", action, sureness=Sureness.UNKNOWN)
-    told = f"; its ports are {', '.join(map(str, ports[:5]))}" if elsewhere else ""
-    answers = f"{answer.text}{told}"
+    declared = f"; its ports are {', '.join(map(str, ports[:5]))}" if elsewhere else ""
+    answers = f"{answer.text}{declared}"
     cause = f"{name} runs and is not ready: its {words} probe asks {asked}, which {answers}"
     brief = f"{name}: {asked} {answer.text}"
     sure = Sureness.UNKNOWN if answer.code == "probe-unready" else Sureness.CERTAIN

@@ -370,7 +370,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         listens = f"{each['host']}:{each['port']}"
     loads = _LOADS.search(text) is not None
     last = tuple(cut(each, _SHOWN_BYTES) for each in clean_lines(text)[-MOST_SHOWN:])
-    every = list(_told(_lines(text)))
+    every = list(_without_echoes(_lines(text)))
     lines = [each for each in every if not each.quiet]
     best = _best(_matches(lines, signatures)) or _best(
         _matches((each for each in every if each.quiet), signatures)
@@ -475,12 +475,12 @@ def _first_failure(lines: Sequence[Line]) -> Line | None:
             if _counts(line.text):
                 return line
             inside = False
-    said = [each for each in lines if not each.warning and _counts(each.text)]
-    told = (each for how in (_EXCEPTION, _FAILED) for each in said if how.match(each.text))
-    return next(told, None) or next((each for each in reversed(said) if each.severe), None)
+    errors = [each for each in lines if not each.warning and _counts(each.text)]
+    failures = (each for how in (_EXCEPTION, _FAILED) for each in errors if how.match(each.text))
+    return next(failures, None) or next((each for each in reversed(errors) if each.severe), None)
 
 
-def _told(lines: Iterable[Line]) -> Iterator[Line]:
+def _without_echoes(lines: Iterable[Line]) -> Iterator[Line]:
     """Drop the server's traceback if another process has one, which the server only passes on."""
     kept = list(lines)
     others = any(_TRACEBACK in each.text and each.process.startswith(_RANKS[:-1]) for each in kept)
@@ -567,8 +567,8 @@ def _of_json(text: str) -> tuple[str, str] | None:
         line = _JSON.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return None
-    told = [": ".join(filter(None, (line.msg, line.message, line.error, line.err)))]
+    pieces = [": ".join(filter(None, (line.msg, line.message, line.error, line.err)))]
     with suppress(msgspec.ValidationError):
         more = _JSON_MORE.decode(text)
-        told += filter(None, (more.fields.message, more.exc_info, more.exception))
-    return line.level or line.severity or "", "\n".join(told)
+        pieces += filter(None, (more.fields.message, more.exc_info, more.exception))
+    return line.level or line.severity or "", "\n".join(pieces)

@@ -150,8 +150,8 @@ def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -
             cause = f"Kueue evicted it ({clean(found.reason or 'Evicted')}): {said}"
         full = quota is not None and not never and place_ref is not None
         about = place_ref if full else WORKLOADS.ref(workload)
-        told = _TOO_LARGE if never else _NOT_ADMITTED
-        return told.of(about, shared=full, cause=cause, place=line)
+        wording = _TOO_LARGE if never else _NOT_ADMITTED
+        return wording.of(about, shared=full, cause=cause, place=line)
     return None
 
 
@@ -220,8 +220,8 @@ def _said_full(group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot) 
     capability = amounts(queue.spec.capability) if queue else {}
     unnamed = sorted(amounts(group.spec.min_resources).keys() - capability) if capability else []
     ref, said = QUEUES.ref(queue) if queue else None, cut(clean(full.message), _SAID_BYTES)
-    told = _UNNAMED if unnamed else _KEPT_OUT
-    return told.of(ref, place=place, said=said, names=some(unnamed))
+    wording = _UNNAMED if unnamed else _KEPT_OUT
+    return wording.of(ref, place=place, said=said, names=some(unnamed))
 
 
 def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
@@ -245,9 +245,9 @@ def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     refused = partial(_refused_by_group, pod.namespace)
     found = snapshot.entry(("refused of groups", pod.namespace), group.name, refused) or ()
     others = some(each.name for each in found if each.name != pod.name)
-    told = _OF_OTHERS if others else _GANG
+    wording = _OF_OTHERS if others else _GANG
     name = f"{group.namespace}/{group.name}"
-    return told.of(others=others, said=_said(condition), name=name)
+    return wording.of(others=others, said=_said(condition), name=name)
 
 
 def _pod_group(pod: Pod, name: str, snapshot: Snapshot) -> PodGroup | None:

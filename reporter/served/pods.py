@@ -263,8 +263,8 @@ def _incomplete(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
         return
     why = why_not_made(at.role.resource.kind, groups, at.scope.snapshot)
     begun = max((each.created for each in at.role.pods if each.created), default=groups.created)
-    told = f": {why.told}" if why else ""
-    told = told or maker_restarted(
+    note = f": {why.told}" if why else ""
+    note = note or maker_restarted(
         at.role.resource.kind, begun, at.scope.snapshot, settings=at.scope.settings
     )
     yield at.scope.finding(
@@ -272,11 +272,11 @@ def _incomplete(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
         related=at.role.resource.ref(groups),
         cause=f"{at.role.title}pods are missing",
         text=f"LeaderWorkerSet {groups.name} has fewer {at.role.title}pods than its groups of "
-        f"{groups.size} need{told}{_serves(at.role)}",
+        f"{groups.size} need{note}{_serves(at.role)}",
         diagnosis=why,
         severity=0 if at.role.serves else 1,
         created=latest(*(each.created for each in there)) or groups.created,
-        budget=None if told else _MADE_IN_TURN,
+        budget=None if note else _MADE_IN_TURN,
     )
 
 

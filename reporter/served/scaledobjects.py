@@ -93,15 +93,15 @@ def judge_scalers(
     it adds nothing. `serves` is added to the message if the model serves all the same. `budget` is
     how long a ScaledObject may take at first: starting pods have no metrics yet.
     """
-    place, told = scope.place, set[str]()
+    place, reported = scope.place, set[str]()
     by_target = scope.snapshot.once(("scalers", place), partial(_by_target, place))
     of_workloads = [scaler for each in workloads for scaler in by_target.get(each, ())[:_MOST]]
     found = (*also, *sorted(of_workloads, key=lambda each: isinstance(each, PodAutoscaler)))
     for each in {(type(each), each.name): each for each in found}.values():
         fault = _fault(each, scope.snapshot)
-        if fault is None or any(each.metadata.owned_by(uid) for uid in told):
+        if fault is None or any(each.metadata.owned_by(uid) for uid in reported):
             continue
-        told.add(each.metadata.uid)
+        reported.add(each.metadata.uid)
         condition, said = fault
         resource = AUTOSCALERS if isinstance(each, PodAutoscaler) else SCALEDOBJECTS
         of_pods = isinstance(each, PodAutoscaler) and condition.type == "ScalingActive"
