@@ -1,8 +1,7 @@
 """The objects of OtterScale that are read (github.com/otterscale/api, v1.0.0).
 
-Defaults of fields are those of the CRD's schema, which the API server fills in wherever the object
-around a field is present. A property says what the operator takes where a field is empty all the
-same.
+Defaults are those of the CRD's schema, which the API server fills in if the object around a field
+is present. Properties return what the operator uses if a field is empty nevertheless.
 """
 
 import hashlib
@@ -27,7 +26,7 @@ GROUP_VERSION: Final = "model.otterscale.io/v1alpha1"
 KIND: Final = "ModelService"
 
 ACCELERATORS: Final = ("nvidia", "amd", "intel-gaudi", "google", "cpu")
-"""What the schema allows as `spec.accelerator.type`."""
+"""The values of `spec.accelerator.type` that the schema allows."""
 
 DEFAULT_MOUNT_PATH: Final = "/models"
 DEFAULT_ENGINE_PORT: Final = 8000
@@ -162,7 +161,7 @@ class ModelServiceSpec(Part, frozen=True):
 
 
 class ModelServiceStatus(Conditioned, frozen=True):
-    """`status` of a ModelService; a phase that is empty means that no status was written yet."""
+    """`status` of a ModelService; an empty phase means that no status was written yet."""
 
     observed_generation: int = 0
     phase: str = ""
@@ -185,12 +184,12 @@ class ModelService(KubeObject, frozen=True):
 
     @property
     def is_behind(self) -> bool:
-        """Whether the status is of an older generation, or there is none yet."""
+        """True if the status is of an older generation, or there is none yet."""
         return self.status.observed_generation < self.metadata.generation
 
     @property
     def reconcile_error(self) -> Condition | None:
-        """The condition that says that the operator ended in an error; None where it did not."""
+        """The condition by which the operator reports an error, or None."""
         ready = self.status.condition("Ready", "False")
         return ready if ready is not None and ready.reason == "ReconcileError" else None
 
@@ -200,7 +199,7 @@ class ModelService(KubeObject, frozen=True):
 
     @property
     def engine_port(self) -> int:
-        """Port where requests arrive in the pods, the target port of the pool."""
+        """The port where requests arrive in the pods; the target port of the pool."""
         return self.spec.engine.port or DEFAULT_ENGINE_PORT
 
     @property
@@ -211,7 +210,7 @@ class ModelService(KubeObject, frozen=True):
 
     @property
     def picker(self) -> EndpointPicker:
-        """The endpoint picker: what the resource says, or the default one."""
+        """The endpoint picker of the spec, or the default one."""
         pool = self.spec.inference_pool
         return pool.endpoint_picker if pool else DEFAULT_PICKER
 
@@ -225,13 +224,13 @@ class ModelService(KubeObject, frozen=True):
 
     @property
     def has_pod_monitors(self) -> bool:
-        """Whether PodMonitors should exist: unless `spec.monitoring.podMonitor` is off."""
+        """True if PodMonitors should exist: unless `spec.monitoring.podMonitor` is off."""
         told = self.pod_monitoring
         return told is None or told.enabled
 
     @property
     def has_service_monitor(self) -> bool:
-        """Whether a ServiceMonitor should exist: only with a pool in the spec and monitoring on."""
+        """True if a ServiceMonitor should exist: only with a pool in the spec and monitoring on."""
         told = self.pod_monitoring
         return self.spec.inference_pool is not None and told is not None and told.enabled
 
@@ -271,16 +270,16 @@ class PluginsConfigMap(KubeObject, frozen=True):
 
 
 MASKED: Final = "masked-"
-"""What stands in a dump for what may be a credential."""
+"""The prefix of the placeholders for possible credentials in a dump."""
 
 _KEY: Final = secrets.token_bytes(16)
 _HIDDEN: Final = f"hidden-{secrets.token_hex(4)}-"
-"""Nobody can guess it, so that no value of a user's is taken for it."""
+"""Unpredictable, so that no user's value can be mistaken for a placeholder."""
 
 
 def hidden(value: str) -> str:
-    """Return what stands for the value of a variable: the same for the same, in this process."""
-    # What stands for a value stands for itself: an object may be read again, as by `check --with`.
+    """Return a placeholder for the value of a variable: equal for equal values in this process."""
+    # A placeholder stays as it is: an object may be read again, as by `check --with`.
     if value.startswith((MASKED, _HIDDEN)):
         return value
     digest = hashlib.blake2b(value.encode("utf-8", "replace"), key=_KEY, digest_size=8)
@@ -290,17 +289,16 @@ def hidden(value: str) -> str:
 HARMLESS_HEADERS: Final = frozenset(
     {"accept", "content-type", "host", "otterscale-model-name", "user-agent"}
 )
-"""Headers whose values are no secrets, in lower case; any other may be what lets a request in."""
+"""Headers, in lower case, whose values are not secret; any other value may be a credential."""
 
 _HEADERS: Final = frozenset({"headers", "httpHeaders", "set", "add"})
-"""Lists of headers: those of matches and probes, and those that a filter of a route writes."""
+"""Lists of headers: in matches and probes, and in the filters of routes."""
 
 
 class Made(KubeObject, frozen=True):
-    """An object of a kind that is read in any case, with its whole spec.
+    """A second copy, with the whole spec, of an object whose kind is read anyway.
 
-    Values of variables and headers are not kept, as passwords may be among them: `hidden` stands
-    for them.
+    Values of variables and headers may be passwords, so `hidden` replaces them.
     """
 
     spec: Json | None = None

@@ -1,6 +1,7 @@
 """Settings of the operator that a user gives, by the names of its flags.
 
-What cannot be told from one ModelService's objects alone is compared only where it is given.
+The objects of one ModelService do not show them, so fields that depend on a setting are compared
+only if it is given.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -47,7 +48,7 @@ BOOL: Final = "BOOL"
 class Flag(NamedTuple):
     placeholder: str
     meaning: str
-    wrong: Callable[[str], str] | None = None  # says why a value is; None: it is not compared
+    wrong: Callable[[str], str] | None = None  # returns why a value is wrong; None: not compared
 
 
 OPERATOR_FLAGS: Final[Mapping[str, Flag]] = {
@@ -72,23 +73,23 @@ OPERATOR_FLAGS: Final[Mapping[str, Flag]] = {
     "provider": Flag("|".join(_PROVIDERS), "the implementation of the Gateway", _no_provider),
     "version": Flag("TEXT", "version of the operator, in labels; empty for no label"),
 }
-"""The operator's settings under its own names for its flags; it has none for its version, which is
-built in, and which is not compared, as labels are not."""
+"""The operator's settings, named like its flags. The version has no flag, because it is built in;
+its label is not compared."""
 
 FLAGS: Final[Mapping[str, str]] = {
     field.replace("_", "-"): field for field, flag in OPERATOR_FLAGS.items() if flag.wrong
 }
-"""The fields that can be given, by the operator's flags for them, without hyphens in front."""
+"""The fields that can be given, by the operator's flags without leading hyphens."""
 
 _READ: Final = ("provider", GATEWAY)
-"""What is read of the operator's own arguments: all ModelServices rest on these."""
+"""The settings that are read from the operator's own arguments: all ModelServices need them."""
 
 
 def given_of(flags: Mapping[str, str]) -> Given:
     """Return the settings that flags give.
 
     Raises:
-        ValueError: there is no such flag, or it cannot have this value.
+        ValueError: a flag is unknown, needs another one, or has a value that is not allowed.
 
     """
     given: dict[str, str | bool] = {}
@@ -107,10 +108,10 @@ def given_of(flags: Mapping[str, str]) -> Given:
 
 
 def told_by(arguments: Iterable[str]) -> Given:
-    """Return what the operator's arguments say of provider and default Gateway.
+    """Return the provider and the default Gateway that the operator's arguments set.
 
-    Go takes one hyphen or two, and a value behind `=` or as the next argument. Of several the last
-    counts; one that the kubelet fills in, `$(NAME)`, tells nothing.
+    Go accepts one hyphen or two, and a value after `=` or as the next argument. The last of several
+    counts; a value that the kubelet fills in, `$(NAME)`, is ignored.
     """
     told: dict[str, str] = {}
     flag = ""

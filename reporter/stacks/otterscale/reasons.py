@@ -1,8 +1,7 @@
-"""What is read for OtterScale alone, the reasons of ModelServices, and what hides which of them and
-why.
+"""The resources read for OtterScale only, the reasons of ModelServices, and which causes hide them.
 
-The order is from cause to symptom: what can never work, an operator that does not get on,
-what it should have made, the pods, their rollout, the endpoint picker, the way to them.
+The order is from cause to symptom: names that can never work, an operator that makes no progress,
+missing objects, the pods, their rollout, the endpoint picker, the path to the pods.
 """
 
 from functools import partial
@@ -25,12 +24,12 @@ STACK: Final = "otterscale"
 """Its name in `--stacks`."""
 
 MadeResource: TypeAlias = Resource[objects.Made]
-"""A kind that is read in any case, with the whole of what the operator makes of it."""
+"""A second copy of a kind that is read anyway, with the whole objects of the operator."""
 
 MODELSERVICE_KIND: Final = SubjectKind("modelservice")
 
 _MANAGED: Final = f"{names.MANAGED_BY}={names.OPERATOR}"
-"""Label of what the operator makes."""
+"""The label of the operator's objects."""
 
 MODELSERVICES: Final = Resource(
     group="model.otterscale.io", versions=("v1alpha1",), plural="modelservices",
@@ -119,7 +118,7 @@ DRIFT: Final = "modelserviceDrift"
 READY: Final = "modelserviceReady"
 
 APPEARS_SECONDS: Final = 120
-"""How long the operator, and what it makes, may take to follow."""
+"""How long the operator and its objects may take to follow."""
 
 _ITSELF: Final = (MODELSERVICES,)
 _SERVING: Final = (MODELSERVICES, r.DEPLOYMENTS, r.PODS)
@@ -295,7 +294,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         EventType.NORMAL,
     ),
 )
-"""The faults, in the order of the priority chain, and what stands outside of it."""
+"""The faults, in the order of the priority chain, and those outside of it."""
 
 REASONS: Final[tuple[Reason, ...]] = (
     *_FAULTS,
@@ -317,9 +316,9 @@ REASONS: Final[tuple[Reason, ...]] = (
 NEEDS_OPERATOR: Final = (
     DELETION_STUCK, NOT_OBSERVED, RECONCILE_FAILED, OBJECT_MISSING, STATUS_STALE, DRIFT,
 )  # fmt: skip
-"""What only the operator can mend: it writes the status, and makes and mends the objects.
+"""Reasons that need the operator, which writes the status, and creates and corrects the objects.
 
-Faults of pods, of the endpoint picker and of the route are none of it: others run those.
+Pods, the endpoint picker and the route do not need it: others run them.
 """
 
 CLUSTER_REASONS: Final = (

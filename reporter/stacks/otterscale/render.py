@@ -1,9 +1,9 @@
 """`status-reporter render`: what OtterScale's operator would create for a ModelService.
 
-Server-side apply compares some fields as a whole. Where the operator made an object, the API server
-has filled in defaults there; a manifest without them says another value and is refused as a
-conflict (Kubernetes documentation, "Server-Side Apply", merge strategy). The object is the same
-either way.
+Server-side apply compares some fields as a whole. The API server has filled in their defaults in
+the operator's objects; a manifest without the defaults has another value and is refused as a
+conflict (Kubernetes documentation, "Server-Side Apply", merge strategy). So manifests include them;
+the resulting object is the same.
 """
 
 import argparse
@@ -145,7 +145,7 @@ _OF_ROUTES: Final[Mapping[str, dict[str, object]]] = {
     "parentRefs": {"group": "gateway.networking.k8s.io", "kind": "Gateway"},
     "backendRefs": {"weight": 1},
 }
-"""Of entries of these lists (Gateway API, apis/v1/shared_types.go)."""
+"""Defaults of the entries of these lists (Gateway API, apis/v1/shared_types.go)."""
 
 _VERSION: Final = {"apiVersion": "v1"}
 
@@ -169,21 +169,21 @@ def _filled(value: object, key: str, *, is_route: bool) -> object:
 
 
 _READ_OTHERWISE: Final = re.compile(r"[-+.]?[0-9]|[yYnN]\Z")
-"""Text that other parsers of YAML take for a number or a boolean, and PyYAML does not: `1e3`."""
+"""Text that other YAML parsers, but not PyYAML, read as a number or a boolean: `1e3`."""
 
 _ENDS_A_LINE: Final = re.compile("[\x85\u2028\u2029]")
-"""What ends a line in YAML 1.1, so that only quotes keep it (yaml.org/spec/1.1, 5.4)."""
+"""Line breaks of YAML 1.1, which only quotes preserve (yaml.org/spec/1.1, 5.4)."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes as people do: lists indented, lines of text as lines, nothing by reference."""
+    """Writes YAML as people do: indented lists, text over several lines, and no aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
-        """Write everything out where it belongs."""
+        """Write repeated values in full."""
         del data
         return True
 
-    # As PyYAML has it.
+    # The signature is PyYAML's.
     def increase_indent(
         self,
         flow: bool = False,  # noqa: FBT001, FBT002
@@ -225,10 +225,10 @@ _PICKER_MODES = ("FailOpen", "FailClose")
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What the files hold.
+    """The contents of the files.
 
     Attributes:
-        scripts: by which Deployments of an operator among them unpack their models.
+        scripts: the scripts with which the operator's Deployments in them unpack models.
 
     """
 
@@ -241,11 +241,11 @@ def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
     """Read the ModelServices of files, of folders, and of standard input (`-`).
 
     Args:
-        paths: where they are.
-        namespace: for those that name none.
+        paths: the files, folders, or `-`.
+        namespace: for ModelServices that name none.
 
     Raises:
-        UsageError: a file cannot be read, a ModelService is not valid, or there is none.
+        UsageError: a file cannot be read, a ModelService is invalid, or there are none.
 
     """
     read = Read()
@@ -271,7 +271,7 @@ def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
 
 
 def _scripts(value: dict[str, object]) -> Iterator[str]:
-    """Yield the script of a serving Deployment; nothing if the API would not take it."""
+    """Yield the script of a serving Deployment; nothing if the Deployment is invalid."""
     if value["kind"] != DEPLOYMENTS.kind:
         return
     try:
@@ -287,7 +287,7 @@ def _counted(others: Counter[str]) -> str:
 
 
 def _objects(value: object, source: str) -> Iterator[dict[str, object]]:
-    """Yield the objects of a document: of a list its items; an empty document has none."""
+    """Yield the objects of a document, or the items of a list; an empty document has no objects."""
     if value is None:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
@@ -327,7 +327,7 @@ def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) 
 
 
 def _wrong(service: api.ModelService) -> Iterator[str]:
-    """Yield what is wrong beyond the types, as an object of a cluster may be newer than they."""
+    """Yield the faults that the types accept, because objects of a cluster may be newer."""
     for path, value, allowed in (
         ("accelerator.type", service.spec.accelerator.type, api.ACCELERATORS),
         ("inferencePool.endpointPicker.failureMode", service.picker.failure_mode, _PICKER_MODES),
@@ -354,7 +354,7 @@ def _called(written: dict[str, object]) -> str:
 
 
 def _without_null(value: dict[str, object]) -> dict[str, object]:
-    """Return an object as the API server takes it: a field that is null has its default."""
+    """Return an object as the API server reads it: a field that is null has its default."""
     return {key: _pruned(each) for key, each in value.items() if each is not None}
 
 
@@ -389,7 +389,7 @@ _ADDRESS: Final = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", re.ASCII)
 
 
 def _refused(service: api.ModelService) -> Iterator[tuple[str, str]]:
-    """Yield the path and fault of what the API server would refuse, in the order of the fields."""
+    """Yield the path and text of each fault that the API server would refuse, in field order."""
     engine = service.spec.engine
     if engine.image_pull_policy and engine.image_pull_policy not in _PULL_POLICIES:
         allowed = ", ".join(_PULL_POLICIES)

@@ -62,7 +62,7 @@ _USED: Final[tuple[tuple[Resource[KubeObject], str, tuple[Need, ...]], ...]] = (
     (reasons.PODMONITORS, "the Prometheus operator", (MONITORED_MODELSERVICES,)),
     (reasons.SERVICEMONITORS, "the Prometheus operator", (MODELSERVICES_WITH_MONITORED_PICKERS,)),
 )
-"""Kinds missed only where a ModelService uses them, who brings them, and who uses them."""
+"""Kinds that count as missing only if a ModelService uses them, with owners and users."""
 
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":

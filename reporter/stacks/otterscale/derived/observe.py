@@ -1,8 +1,8 @@
 """The status that a ModelService should have, by the rules of OtterScale's operator.
 
-They are in github.com/otterscale/model-operator, internal/modelservice/status.go (April 2026). The
-operator looks at the two serving Deployments only: not at pods, the endpoint picker, the pool or
-the route.
+The rules are in github.com/otterscale/model-operator, internal/modelservice/status.go (April 2026).
+The operator checks the two serving Deployments only, not pods, the endpoint picker, the pool or the
+route.
 """
 
 from reporter.model.finding import Document
@@ -17,18 +17,17 @@ def observe(
     """Return the status that the operator writes next; counters that are 0 are left out.
 
     Args:
-        service: the ModelService, with the status on record.
-        decode: its decode Deployment; None if there is none.
-        prefill: its prefill Deployment; None if there is none. One that `spec.prefill` does not
-            ask for is not counted.
+        service: the ModelService, with its recorded status.
+        decode: its decode Deployment, or None.
+        prefill: its prefill Deployment, or None; it counts only if `spec.prefill` asks for it.
 
     """
-    # Replicas that are not set count as none, unlike elsewhere.
+    # Unset replicas count as 0, unlike elsewhere.
     (decode_wanted, decode_ready), (prefill_wanted, prefill_ready) = (
         (each.spec.replicas or 0, each.status.ready_replicas) if each else (0, 0)
         for each in (decode, prefill if service.spec.prefill is not None else None)
     )
-    # Roles count together, so one can hide what another lacks.
+    # The roles count together, so a surplus of one can hide a shortage of the other.
     wanted, ready = decode_wanted + prefill_wanted, decode_ready + prefill_ready
     phase, reason, message = "Ready", "AllReplicasReady", f"All {ready} replicas are ready"
     if decode is None:
@@ -48,7 +47,7 @@ def observe(
         "prefillReplicas": prefill_wanted,
     }
     status = str(phase == "Ready")
-    # Only another status is a change: reasons and messages do not count.
+    # Only a new status is a change: reasons and messages do not count.
     before = service.status.condition("Ready")
     since = before.last_transition_time if before and before.status == status else None
     condition: Document = {

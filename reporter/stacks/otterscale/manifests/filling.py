@@ -1,13 +1,13 @@
-"""Templates of objects: YAML that looks like what is made, with `${path}` where it differs.
+"""Fills templates of objects: YAML that looks like the objects, with `${path}` where they differ.
 
-A template is read once, and values are put into what was read: never into text of YAML, so that no
-value has to be quoted and none can add a field. A field that is None is left out. In a template:
+A template is parsed once, and values are put into the parsed document, never into YAML text: no
+value needs quoting, and none can add a field. A field that is None is left out. In a template:
 
-| what stands there | what is made of it | |---|---| | `${path}` alone | the value there, of its own
-type | | `${path}` within a text, or `${path:s}` alone | the value as text; true and false as YAML
-has them | | `$if: path` in a map | the map, without this key, where the value there is not empty;
-else nothing | | `$value: ...` in a map | that value in place of the map | | `$items: ...` in a map
-of a list | the entries of that list in place of the map |
+- `${path}` alone is the value at that path, of its own type.
+- `${path}` within a text, or `${path:s}` alone, is the value as text, with YAML's true and false.
+- A map with `$if: path` is the map without this key if the value is not empty, else nothing.
+- A map with `$value: ...` is that value.
+- A map with `$items: ...` in a list is replaced by the entries of that list.
 """
 
 import re
@@ -31,7 +31,7 @@ _ITEMS: Final = "$items"
 
 
 def filled(template: str, values: object) -> Json:
-    """Return the object of a template; paths begin at attributes of `values`."""
+    """Return the object of a template; paths start at attributes of `values`."""
     return msgspec.convert(_templates()[template](values), Json)
 
 
@@ -89,7 +89,7 @@ def _scalar(text: str) -> _Fill:
         return attrgetter(whole[1])
     if not _PATH.search(text):
         return lambda _: text
-    # Texts between the paths, each path, and what ends it: a split with two groups.
+    # A split with two groups gives the texts between the paths, each path and its suffix.
     before, *rest = _PATH.split(text)
     parts = [(attrgetter(path), after) for path, after in zip(rest[::3], rest[2::3], strict=True)]
     return lambda values: before + "".join(_text(read(values)) + after for read, after in parts)

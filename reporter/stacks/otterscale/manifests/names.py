@@ -13,7 +13,7 @@ DECODE: Final = "decode"
 PREFILL: Final = "prefill"
 
 _MOST_LABEL: Final = 63
-"""Most characters of the value of a label, and of the name of a Service."""
+"""The most characters in the value of a label, and in the name of a Service."""
 
 _FALLBACK: Final = "modelservice"
 _LETTER_FIRST: Final = "m-"
@@ -24,8 +24,8 @@ _DROPPED: Final = re.compile(r"[^A-Za-z0-9._-]")
 def sanitised(text: str) -> str:
     """Return `text` as a DNS-1035 label, except that it may be too long.
 
-    Characters other than letters and digits of ASCII, `.`, `_` and `-` are dropped, and the
-    separators that then stand in a row become one hyphen.
+    Characters other than ASCII letters and digits, `.`, `_` and `-` are dropped; then each run of
+    separators becomes one hyphen.
     """
     label = _SEPARATORS.sub("-", _DROPPED.sub("", text)).strip("-").lower()
     if not label:
@@ -39,7 +39,7 @@ def epp(name: str) -> str:
 
 
 def too_long(name: str) -> str:
-    """Return why a ModelService cannot work because its name is too long; empty if it can."""
+    """Return why a ModelService's name is too long for it to work, or an empty string."""
     if len(name) > _MOST_LABEL:
         return (
             f"its name has {len(name)} characters, and labels hold {_MOST_LABEL} at most: the "
@@ -66,7 +66,7 @@ ENGINE: Final = "vllm"
 MODEL_UNPACK: Final = "model-unpack"
 ROUTING_PROXY: Final = "routing-proxy"
 PICKER: Final = "epp"
-"""Containers of serving pods, and that of the endpoint picker."""
+"""The containers of serving pods, and of the endpoint picker."""
 
 SIDE_CHANNEL_VARIABLE: Final = "VLLM_NIXL_SIDE_CHANNEL_PORT"
 CHECKSUM: Final = "checksum/config"
@@ -84,8 +84,8 @@ set -e
 mkdir -p "$KITOPS_HOME"
 exec kit unpack --plain-http -o -d "$MODEL_MOUNT_PATH" "$OCI_MODEL_IMAGE"
 """
-"""Fetches a model as the operator's own script does, whose text is another: it makes the cache,
-unpacks over what is there, and ends with the first step that fails."""
+"""Fetches a model like the operator's own script, whose text differs: it creates the cache, unpacks
+over existing files, and stops at the first step that fails."""
 
 Given: TypeAlias = Mapping[str, str | bool]
 """Values of fields of `OperatorSettings`."""
@@ -93,20 +93,20 @@ Given: TypeAlias = Mapping[str, str | bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSettings:
-    """What the operator was started with; the defaults are its own.
+    """The settings that the operator was started with; the defaults are its own.
 
     Attributes:
         default_gateway_name: Gateway of a ModelService without `spec.httpRoute`; empty: no route.
-        default_engine_image: of vLLM, where `spec.engine.image` is empty.
-        kit_image: of the init container that unpacks the model; empty: there is none.
+        default_engine_image: of vLLM, if `spec.engine.image` is empty.
+        kit_image: of the init container that unpacks the model; empty: no such container.
         epp_flags: further flags of the endpoint picker, name and value; the shipped operator
             never has any.
-        unpack_script: of the init container that unpacks the model; not a flag, and another in each
-            build, so that it is taken from what the operator made where there is something.
+        unpack_script: of the init container that unpacks the model; not a flag. It differs between
+            builds, so it is taken from the operator's objects if there are any.
 
     """
 
-    provider: str = ISTIO  # `istio`, `gke` or `none`; the operator takes any other text for `none`
+    provider: str = ISTIO  # `istio`, `gke` or `none`; the operator treats other texts as `none`
     metrics_endpoint_auth: bool = True
     default_gateway_name: str = "otterscale-llm-d-infra-inference-gateway"
     default_engine_image: str = "ghcr.io/llm-d/llm-d-cuda:v0.5.1"

@@ -1,7 +1,7 @@
 """All objects of a ModelService: which should exist, and which the operator deletes.
 
-Settings of the operator are recovered from the objects that it made: it makes those of all
-ModelServices, so each is looked for in all of them, and what stands in most of them counts.
+The operator's settings are recovered from its objects. It creates the objects of all ModelServices,
+so each setting is looked up in all of them, and the most frequent value counts.
 """
 
 import hashlib
@@ -30,11 +30,11 @@ class Manifest:
     """One object that should exist, or that the operator deletes by name, whoever owns it."""
 
     ref: ObjectRef
-    document: api.Json  # the whole of it, as JSON has it. Not to be changed
-    why: str  # it is deleted; empty: it should exist
+    document: api.Json  # the whole object as JSON; not to be changed
+    why: str  # why it is deleted; empty if it should exist
 
     def typed(self, type_: type[T]) -> T:
-        """Return it as the struct that objects of its kind are read into, to compare both."""
+        """Return it as the struct of its kind, for comparison with existing objects."""
         return msgspec.convert(self.document, type_)
 
 
@@ -50,12 +50,12 @@ class _Head(o.Part, frozen=True):
 
 
 def wanted(service: api.ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
-    """Return what should exist for a ModelService, in the order in which it is created."""
+    """Return the objects that should exist for a ModelService, in the order of their creation."""
     return tuple(_filled(*row) for row in _judged(service, operator) if not row[2])
 
 
 def unwanted(service: api.ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
-    """Return what the operator deletes in the same pass, in the same order."""
+    """Return the objects that the operator deletes in the same pass, in the same order."""
     return tuple(_filled(*row) for row in _judged(service, operator) if row[2])
 
 
@@ -71,7 +71,7 @@ def _filled(template: str, values: SimpleNamespace, why: str) -> Manifest:
 def _judged(
     service: api.ModelService, operator: OperatorSettings
 ) -> Iterator[tuple[str, SimpleNamespace, str]]:
-    """Yield each object in the operator's order: its template, and why it is deleted, if it is."""
+    """Yield each object in order: its template, its values, and why it is deleted, if it is."""
     picker = values_of(service, operator)
     decode = values_of(service, operator, names.DECODE)
     prefill = values_of(service, operator, names.PREFILL)
@@ -94,7 +94,7 @@ def _judged(
     yield "epp-rolebinding", picker, ""
     yield "epp-clusterrole", picker, no_tokens
     yield "epp-clusterrolebinding", picker, no_tokens
-    # The name that pools once had. Another ModelService may have that name, and loses its pool.
+    # Pools once had this name. Another ModelService with this name loses its pool.
     former = SimpleNamespace(**{**vars(picker), "pool_name": picker.epp})
     yield "inferencepool", former, "a former name; deleted in each pass"
     yield "inferencepool", picker, ""
@@ -108,7 +108,7 @@ def _judged(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Children:
-    """A ModelService and those of its objects that tell of the operator; None if absent."""
+    """A ModelService and its objects that show the operator's settings; None if absent."""
 
     service: api.ModelService
     decode: o.Deployment | None = None
@@ -119,10 +119,10 @@ class Children:
 
 
 def recover(services: Sequence[Children]) -> Given:
-    """Return the operator's settings, as far as the objects of all ModelServices tell.
+    """Return the operator's settings, as far as the objects of all ModelServices show them.
 
-    The provider is `istio`, or `none` for any other: whether it is `gke` cannot be told. There is
-    no default Gateway if ModelServices without a route of their own have none.
+    The provider is `istio`, or `none` for any other: objects do not show whether it is `gke`. There
+    is no default Gateway if ModelServices without a route of their own have none.
     """
     found = {field: _commonest(map(read, services)) for field, read in _TOLD.items()}
     if any(each.destination_rule for each in services):
@@ -144,13 +144,13 @@ def recover(services: Sequence[Children]) -> Given:
 
 
 def _commonest(values: Iterable[str | bool | None]) -> str | bool | None:
-    """Return the most frequent value; of equally frequent ones always the same."""
+    """Return the most frequent value; ties are always resolved in the same way."""
     counts = Counter(each for each in values if each is not None)
     return max(counts, key=lambda each: (counts[each], each)) if counts else None
 
 
 def _parent(children: Children) -> str | None:
-    """Return the default Gateway by the route, None if its labels are not the operator's."""
+    """Return the default Gateway from the route; None if the operator did not create the route."""
     route = children.route
     if children.service.spec.http_route is not None or route is None:
         return None
@@ -160,7 +160,7 @@ def _parent(children: Children) -> str | None:
 
 
 def metrics_auth(children: Children) -> bool | None:
-    """Return whether the endpoint picker asks for a token; None if there is no picker."""
+    """Return whether the endpoint picker requires a token; None if there is no picker."""
     arguments = _epp_arguments(children)
     return None if arguments is None else names.METRICS_AUTH_OFF not in arguments
 
@@ -188,7 +188,7 @@ IMAGES: Final[Mapping[str, tuple[str, Callable[[api.ModelService], str]]]] = {
 
 
 def _image(name: str, children: Children) -> str | None:
-    """Return the image of a container by the Deployments; empty where nothing unpacks a model."""
+    """Return the image of a container in the Deployments; empty if nothing unpacks a model."""
     if IMAGES[name][1](children.service):
         return None
     made = (children.decode, children.prefill, children.epp)
@@ -203,11 +203,11 @@ _TOLD: Final[Mapping[str, Callable[[Children], str | bool | None]]] = {
     "tracing_enabled": _tracing,
     "unpack_script": lambda of: script_of(of.decode) or script_of(of.prefill) or None,
 }
-"""What the objects of one ModelService tell of each setting of the operator."""
+"""How to read each setting of the operator from the objects of one ModelService."""
 
 
 def script_of(deployment: o.Deployment | None) -> str:
-    """Return the script by which a serving Deployment unpacks its model; empty if there is none."""
+    """Return the script that unpacks the model of a serving Deployment, or an empty string."""
     found = container_of(deployment, names.MODEL_UNPACK)
     return found.args[-1] if found and found.args else ""
 
@@ -236,18 +236,18 @@ RESOURCE_NAMES: Final = {
     "intel-gaudi": "habana.ai/gaudi",
     "google": "google.com/tpu",
 }
-"""The extended resource that pods ask for, by the type of their accelerator."""
+"""The extended resource that pods request, by the type of their accelerator."""
 
 
 def values_of(
     service: api.ModelService, operator: OperatorSettings, role_name: str = ""
 ) -> SimpleNamespace:
-    """Return what templates may name.
+    """Return the values that templates may name.
 
     Args:
         service: the ModelService.
-        operator: how its operator was started.
-        role_name: `decode` or `prefill`, for what is made of each role.
+        operator: the settings of its operator.
+        role_name: `decode` or `prefill`, for the objects of a role.
 
     """
     spec, picker, proxy = service.spec, service.picker, service.spec.routing_proxy
@@ -327,7 +327,7 @@ def config_checksum(content: Mapping[str, str]) -> str:
 
 
 def _owner(service: api.ModelService) -> list[api.Json] | None:
-    """Return the reference to the ModelService, once it has a uid."""
+    """Return the owner reference to the ModelService, or None while it has no uid."""
     if not service.metadata.uid:
         return None
     reference = {"apiVersion": api.GROUP_VERSION, "kind": api.KIND, "name": service.name}
@@ -337,11 +337,11 @@ def _owner(service: api.ModelService) -> list[api.Json] | None:
 
 
 def _variables(service: api.ModelService, ways: Iterable[int]) -> list[api.Json]:
-    """Return the variables of vLLM: three of the operator's, and the user's."""
+    """Return the variables of vLLM: three from the operator, then the user's."""
     own = zip(("TP_SIZE", "DP_SIZE", "DP_SIZE_LOCAL"), map(str, ways), strict=True)
     made: list[api.Json] = [{"name": name, "value": value} for name, value in own]
     for each in service.spec.engine.env or ():
-        # The API writes no empty value.
+        # The API omits empty values.
         parts = {"name": each.name, "value": each.value or None, "valueFrom": each.value_from}
         made.append({key: part for key, part in parts.items() if part is not None})
     return made
@@ -355,8 +355,8 @@ def _parallel_arguments(ways: Iterable[int]) -> list[str]:
 
 def _proxy_arguments(proxy: api.RoutingProxy) -> list[str]:
     told = (
-        # The operator's first write, of its finalizer, leaves an empty text out; the schema fills
-        # it in.
+        # The operator's first write, of its finalizer, omits an empty text, and the schema then
+        # fills it in.
         ("--connector", proxy.connector or api.DEFAULT_CONNECTOR),
         ("--zap-encoder", proxy.zap_encoder),
         ("--zap-log-level", proxy.zap_log_level),
@@ -369,7 +369,7 @@ def _proxy_arguments(proxy: api.RoutingProxy) -> list[str]:
 
 
 def count(parallelism: api.Parallelism) -> int:
-    """Return how many accelerators a pod asks for; data parallelism does not count."""
+    """Return how many accelerators a pod requests; data parallelism does not count."""
     return max(parallelism.tensor, 1) * max(parallelism.data_local, 1)
 
 

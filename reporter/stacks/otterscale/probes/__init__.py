@@ -1,4 +1,4 @@
-"""What is asked about ModelServices: one module for each reason."""
+"""The probes of ModelServices: status, readiness and errors here, the others in the modules."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -27,25 +27,25 @@ from reporter.workload.owners import latest, spec_written
 from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
 
 _OF_READY: Final = frozenset({"phase", "decodeReady", "prefillReady", "Ready"})
-"""What changes with a pod that becomes Ready or is so no longer."""
+"""Fields that change when a pod becomes Ready or unready."""
 
 _FOLLOWS: Final = timedelta(seconds=15)
-"""How long the operator may take to write what a pod has changed."""
+"""How long the operator may take to write a change of a pod."""
 
 _VALUE_BYTES: Final = 60
 
 
 def derived(scope: ModelServiceScope) -> tuple[Derived, ...]:
-    """Return the status that it should have; none while its Deployments are not known."""
+    """Return the wanted status; empty while the Deployments are unknown."""
     return (Derived(scope.ref, _observed(scope)),) if scope.known(DEPLOYMENTS) else ()
 
 
 def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the status is not what the operator should have written by now.
 
-    One that is behind, or that an error kept as it was, is told as such and not here. Pods that
-    start one after the other, or crash again and again, change the counters each time, a moment
-    before the operator follows: seen often enough, that would look like one fault that lasts.
+    Other reasons report a status that is behind, or frozen by an error. Pods that start one after
+    the other, or crash again and again, change the counters each time, a moment before the operator
+    follows: seen often enough, that would look like one lasting fault.
     """
     if scope.object.is_behind or scope.object.reconcile_error or not scope.object.status.phase:
         return
@@ -67,7 +67,7 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
 
 
 def _last_change(scope: ModelServiceScope) -> datetime | None:
-    """Return when the newest pod was made, or a pod became Ready or not, whichever is later."""
+    """Return when a pod was last created, or last became Ready or unready."""
     ready = (pod.status.condition("Ready") for pod in scope.pods)
     return latest(
         *(each.created for each in scope.pods),
@@ -101,7 +101,7 @@ def _differences(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
 def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if the pods of each role run and requests reach them.
 
-    Nothing is concluded while anything that it rests on is unknown.
+    There is no evidence while any of its inputs is unknown.
     """
     if not _is_known(scope) or not all(map(_is_served, scope.roles)):
         return
@@ -121,8 +121,7 @@ def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
 def probe_serving(scope: ModelServiceScope) -> Iterator[ServingEvidence]:
     """Yield how many pods serve, and whether requests reach them, by the same evidence.
 
-    Without a pod that decodes nothing serves; without one that prefills, those that decode do it
-    all.
+    Without decode pods nothing serves; without prefill pods, the decode pods do all the work.
     """
     if not _is_known(scope):
         return
@@ -150,7 +149,7 @@ def _serving(role: RoleView) -> int:
 
 
 def _is_served(role: RoleView) -> bool:
-    """Tell whether a role has its Deployment, and as many Ready pods as it wants."""
+    """Return True if a role has its Deployment, and as many Ready pods as wanted."""
     asks = role.deployment.wanted if role.deployment is not None else -1
     return asks >= role.wanted and _serving(role) >= role.wanted
 
@@ -180,8 +179,8 @@ def probe_not_observed(scope: ModelServiceScope) -> Iterator[Finding]:
 def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the operator ended in an error.
 
-    The time of the condition does not tell since when: it moves with the status alone, and a
-    ModelService that was not ready before has had the same.
+    The condition's time does not show when the error began: it changes only with the status, and a
+    ModelService that was not ready before keeps the earlier time.
     """
     condition = scope.object.reconcile_error
     if condition is None:

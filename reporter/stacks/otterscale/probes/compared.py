@@ -1,9 +1,9 @@
-"""What is compared of the objects of a ModelService: every field that the operator sets.
+"""Compares the objects of a ModelService: every field that the operator sets.
 
-What the API server fills in, and what others add to maps, is no difference: what the operator
-writes is compared, lists as a whole, and a few fields that nobody fills in. Values of variables,
-headers and arguments are never shown, as there may be credentials in them; but those of headers
-known to be harmless.
+Defaults of the API server, and entries that others add to maps, are not differences: the fields
+that the operator writes are compared, lists as a whole, and a few fields that nobody fills in.
+Values of variables, headers and arguments are never shown, because they may contain credentials;
+headers that are known to be harmless are the exception.
 """
 
 import re
@@ -23,7 +23,7 @@ from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.objects import MASKED, Made, MetricsEndpoint, hidden
 
 Entries: TypeAlias = Mapping[str, str]
-"""A part of an object: what its entries are called, and what they hold."""
+"""A part of an object: the values of its entries by their names."""
 
 
 def entries_of(resource: Resource[o.KubeObject], obj: o.KubeObject) -> dict[str, Entries]:
@@ -75,10 +75,9 @@ def _ports(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
 
 
 def _scraping(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
-    """Return where and how often endpoints are asked, and the labels that they get.
+    """Return where and how often endpoints are scraped, and the labels that they get.
 
-    Where a monitor does not say, that is what the Prometheus operator takes (its API reference,
-    v1).
+    Defaults are those of the Prometheus operator (its API reference, v1).
     """
     asked = {
         str(n): {
@@ -93,7 +92,7 @@ def _scraping(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
 
 
 def _leaves(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield what stands at the ends of a document, by its path; nothing is no end."""
+    """Yield the leaves of a document by their paths, without empty ones."""
     match value:
         case Mapping():
             for key, each in value.items():
@@ -178,7 +177,7 @@ _TOLD_ELSEWHERE: Final = re.compile(
         )
     )
 )
-"""What is compared by itself, what flags of the operator decide, and what only its version does."""
+"""Fields that are compared separately, or that depend on flags or the version of the operator."""
 
 _NEVER_FILLED_IN: Final = frozenset(
     {
@@ -187,7 +186,7 @@ _NEVER_FILLED_IN: Final = frozenset(
         "runtimeClassName", "startupProbe", "timeouts", "tolerations",
     }
 )  # fmt: skip
-"""Fields of objects that the operator writes whole, which the API server leaves empty."""
+"""Fields that the API server leaves empty, in objects that the operator writes whole."""
 
 _FLAGS: Final = (names.METRICS_AUTH_OFF, names.TRACING_ON, names.TRACING_OFF)
 """Arguments that flags of the operator decide."""
@@ -200,16 +199,16 @@ _WHOLE: Final[
     r.INFERENCEPOOLS: (reasons.MADE_INFERENCEPOOLS, ("endpointPickerRef", "kind")),
     r.HTTPROUTES: (reasons.MADE_ROUTES, ("rules", 0, "matches", 0, "path")),
 }
-"""Where the whole of what the operator makes is read of kinds that are read anyway, and a field
-that it always has there.
+"""The resources with whole copies of objects whose kinds are read anyway, and the path of a field
+that the operator always sets.
 
-A copy without that field is cut, as one of a dump may be, and is not compared.
+A copy without that field is truncated, as it may be in a dump, and is not compared.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A field that differs: what it has and what it should have, empty for nothing."""
+    """A field that differs: its value and the wanted value; empty if there is none."""
 
     path: str
     has: str
@@ -219,7 +218,7 @@ class Leaf:
 def whole_of(
     resource: Resource[o.KubeObject], snapshot: Snapshot, there: o.KubeObject
 ) -> Made | None:
-    """Return the whole of an object; None where it was not read, or is cut."""
+    """Return the whole copy of an object, or None if it was not read or is truncated."""
     if resource not in _WHOLE:
         return None
     made, witness = _WHOLE[resource]
@@ -274,7 +273,7 @@ def _of_lists(should: Sequence[object], has: object, path: str) -> Iterator[Leaf
 
 
 def _by_key(values: object, path: str) -> dict[str, object]:
-    """Return the entries of a list by name where it is a list of named ones, else by place."""
+    """Return the entries of a list: by name if they have names, else by position."""
     found: dict[str, object] = {}
     for place, each in enumerate(values if isinstance(values, list | tuple) else ()):
         key = str(place)
@@ -297,7 +296,7 @@ def _is_masked(*values: object) -> bool:
 
 
 def _equal(should: object, has: object, path: str) -> bool:
-    """Tell whether two values mean the same: the API server writes no zeros and no empty text."""
+    """Return True if two values mean the same: the API server omits zeros and empty texts."""
     if not should and not has:
         return True
     if _QUANTITIES.fullmatch(path):

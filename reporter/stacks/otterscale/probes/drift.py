@@ -1,9 +1,9 @@
-"""Objects that are missing or not as the operator makes them, a deletion that is stuck, and names
-and settings that cannot work.
+"""Objects that are missing or differ from what the operator creates, a deletion that is stuck, and
+names and settings that cannot work.
 
-Secrets are never read, nor Roles; of ClusterRoles and their bindings only whether they exist, and
-only where that is asked for (`otterscale_cluster_roles`). Replicas are not compared; images,
-tracing and tokens only with settings for them (`given`).
+Secrets and Roles are never read. ClusterRoles and their bindings are only checked for existence,
+and only if `otterscale_cluster_roles` asks for it. Replicas are not compared; images, tracing and
+tokens only if their settings are `given`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -65,14 +65,14 @@ def probe_missing(scope: ModelServiceScope) -> Iterator[Finding]:
 
 
 def is_missing(scope: ModelServiceScope, resource: Resource[KubeObject], name: str) -> bool:
-    """Tell whether an object is known not to exist, although its kind is installed."""
+    """Return True if an object is known not to exist, although its kind is installed."""
     if scope.snapshot.state(resource).served is not Served.SERVED:
         return False
     return scope.snapshot.lacks(resource, scope.place if resource.namespaced else "", name)
 
 
 def _effect(scope: ModelServiceScope, ref: ObjectRef) -> tuple[int, str]:
-    """Return severity, and what its being missing means."""
+    """Return the severity and the effect of a missing object."""
     match ref.kind, ref.name.removeprefix(f"{scope.name}-"):
         case "Deployment", names.DECODE:
             return 60, "no decode pod can serve"
@@ -94,13 +94,13 @@ def _effect(scope: ModelServiceScope, ref: ObjectRef) -> tuple[int, str]:
 
 
 _FINALIZER: Final = "model.otterscale.io/epp-cluster-rbac"
-"""Put on every ModelService by the operator (otterscale/model-operator)."""
+"""The operator puts it on every ModelService (otterscale/model-operator)."""
 
 _MOST: Final = 5
 
 
 def evaluate_leaving(scope: ModelServiceScope) -> Evaluation:
-    """Return what is said about a ModelService that is being deleted: what holds it."""
+    """Evaluate a ModelService that is being deleted: report the finalizers that hold it."""
     finalizers = scope.object.metadata.finalizers or ()
     if not finalizers:
         return Evaluation(findings=(), ready=(), subjects=())
@@ -121,7 +121,7 @@ _NAMED: Final = 3
 
 
 def probe_invalid(scope: ModelServiceScope) -> Iterator[Finding]:
-    """Yield a finding for each rule of names that the ModelService breaks."""
+    """Yield a finding for each naming rule that the ModelService breaks."""
     for severity, cause, text in _invalid(scope):
         yield scope.finding(
             reason=reasons.INVALID,
@@ -135,7 +135,7 @@ def probe_invalid(scope: ModelServiceScope) -> Iterator[Finding]:
 
 
 def _invalid(scope: ModelServiceScope) -> Iterator[tuple[int, str, str]]:
-    """Yield severity, cause and text of each."""
+    """Yield the severity, cause and text of each broken rule."""
     if text := names.too_long(scope.name):
         yield 30, "name too long", text
     if others := _listed(scope.others(picker_place, picker_place(scope.object))):
@@ -144,7 +144,7 @@ def _invalid(scope: ModelServiceScope) -> Iterator[tuple[int, str, str]]:
             "writes its objects for each of them in turn, and it picks pods of only one of them"
         )
         yield 20, f"same endpoint picker as {others}", text
-    # Those whose endpoint picker is called like this one delete its pool.
+    # The operator deletes its pool for ModelServices whose endpoint picker has its name.
     if others := _listed(scope.others(picker_place, (scope.place, scope.name))):
         text = (
             f"the operator deletes InferencePool {scope.name} whenever it reconciles {others}, "
@@ -162,7 +162,7 @@ def _listed(others: tuple[api.ModelService, ...]) -> str:
 
 
 def probe_misconfigured(scope: ModelServiceScope) -> Iterator[Finding]:
-    """Yield one finding that names every combination that does not work."""
+    """Yield one finding that names every combination of settings that does not work."""
     faults = tuple(_faults(scope))
     if not faults:
         return
@@ -177,7 +177,7 @@ def probe_misconfigured(scope: ModelServiceScope) -> Iterator[Finding]:
 
 
 def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
-    """Yield a cause in a few words and a sentence for each."""
+    """Yield a short cause and a sentence for each fault."""
     service, spec = scope.object, scope.object.spec
     port = service.engine_port
     if spec.routing_proxy is not None and service.target_port == port:
@@ -203,7 +203,7 @@ def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
         for each in scope.others(cluster_role, cluster_role(service))
         if each.spec.inference_pool and each.namespace != scope.place
     ]
-    # Where metrics need no token there is no ClusterRole, and neither without a pool.
+    # There is no ClusterRole if metrics need no token, nor without a pool.
     if rivals and scope.operator.metrics_endpoint_auth and spec.inference_pool:
         text = (
             f"ClusterRole {scope.place}-{scope.epp_name} also belongs to ModelService "
@@ -215,9 +215,9 @@ def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
 
 _VALUE_BYTES: Final = 200
 _TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), r.DESTINATIONRULES})
-"""Kinds whose being missing keeps requests away: other reasons tell it."""
+"""Kinds that requests depend on: other reasons report missing ones."""
 _FOR_TOKENS: Final = frozenset({reasons.CLUSTERROLES, reasons.CLUSTERROLEBINDINGS})
-"""What an endpoint picker needs to check the tokens of who reads its metrics."""
+"""Kinds that an endpoint picker needs to check the tokens of clients that read its metrics."""
 
 _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
     r.DESTINATIONRULES: "the gateway may not reach the endpoint picker, as for failureMode",
@@ -233,13 +233,13 @@ _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
     r.INFERENCEPOOLS: "requests may reach other pods, or fail when the endpoint picker is down",
     r.HTTPROUTES: "requests may not reach the model, or others may",
 }
-"""What follows from a difference, and from one that is missing."""
+"""The effect of a difference, or of a missing object."""
 
 _UNWATCHED_KINDS: Final = frozenset({
     r.DESTINATIONRULES, reasons.PODMONITORS, reasons.SERVICEMONITORS, reasons.CLUSTERROLES,
     reasons.CLUSTERROLEBINDINGS,
 })  # fmt: skip
-"""Kinds that the operator does not watch: drift lasts until it looks by chance."""
+"""Kinds that the operator does not watch: drift lasts until it reconciles for another reason."""
 
 _UNWATCHED: Final = (
     "; the operator does not watch %s: only a change of the spec, or its restart, makes it correct "
@@ -253,7 +253,7 @@ _WATCHED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Drifted:
-    """An object with what is wrong, in a few words and as text."""
+    """An object with its fault, as a short cause and as text."""
 
     resource: Resource[KubeObject]
     name: str
@@ -268,7 +268,7 @@ class _Drifted:
 def probe_drift(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield one finding that names every object that differs, is missing or should not exist.
 
-    A status that is behind, or an error, says that the operator has not come so far.
+    While the status is behind or shows an error, the operator has not finished its pass.
     """
     if scope.object.is_behind or scope.object.reconcile_error:
         return
@@ -298,7 +298,7 @@ def _of_wanted(scope: ModelServiceScope) -> Iterator[_Drifted]:
         there = scope.snapshot[resource].get(manifest.ref.namespace, name)
         effect = f" ({_EFFECTS[resource]})"
         if there is None:
-            # Most others may ask for tokens, and this endpoint picker not: its own arguments count.
+            # Only this endpoint picker's own arguments show whether it asks for tokens.
             expected = resource not in _TOLD_ELSEWHERE
             if resource in _FOR_TOKENS:
                 expected = metrics_auth(scope.children) is True
@@ -359,7 +359,7 @@ def _of_leaves(
     *,
     there: KubeObject,
 ) -> Iterator[tuple[str, str]]:
-    """Yield what differs in labels and all other fields, of an object that was read whole."""
+    """Yield the differences in labels and all other fields of an object that was read whole."""
     whole = whole_of(resource, scope.snapshot, there)
     if whole is None:
         return
@@ -375,9 +375,9 @@ def _of_leaves(
 
 
 def _of_script(scope: ModelServiceScope, there: Deployment) -> Iterator[tuple[str, str]]:
-    """Yield a difference if the script that unpacks the model does not name what it has to.
+    """Yield a difference if the script that unpacks the model does not mention what it must.
 
-    Its text differs from release to release of the operator, and others may do the same.
+    Its text differs between releases of the operator, and other scripts may do the same.
     """
     unpack = container_of(there, names.MODEL_UNPACK)
     script = " ".join((unpack and unpack.args) or ())
@@ -415,7 +415,7 @@ _TRACING_FLAG: Final = names.TRACING_ON.partition("=")[0]
 
 
 def _given_entries(scope: ModelServiceScope, obj: KubeObject) -> Iterator[tuple[str, Entries]]:
-    """Yield the parts of an object that given settings tell of, with their path."""
+    """Yield the parts of an object that depend on given settings, with their paths."""
     told = scope.given
     if isinstance(obj, Deployment) and told:
         pod = obj.spec.template.spec
@@ -449,7 +449,7 @@ def _arguments(scope: ModelServiceScope, container: TemplateContainer) -> Entrie
 
 
 def _variables(scope: ModelServiceScope, container: TemplateContainer) -> Entries:
-    """Return the variables of tracing; with tracing off there should be none."""
+    """Return the variables of tracing; there should be none if tracing is off."""
     operator = scope.operator
     found: dict[str, str] = {}
     for variable in container.env or ():

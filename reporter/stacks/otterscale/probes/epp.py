@@ -1,4 +1,4 @@
-"""The endpoint picker, and the way from the Gateway to the pods."""
+"""The endpoint picker, and the path from the Gateway to the pods."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,7 +32,7 @@ def probe_epp(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the endpoint picker is down, or cannot be reached through its Service."""
     deployment = scope.epp
     if deployment is None or deployment.deleting:
-        return  # that it is missing is told as such
+        return  # `probe_missing` reports a missing Deployment
     fault = epp_fault(scope, deployment)
     if fault is not None:
         yield _down(scope, deployment, fault)
@@ -52,9 +52,9 @@ def probe_epp(scope: ModelServiceScope) -> Iterator[Finding]:
 
 
 def is_reached(scope: ModelServiceScope) -> bool:
-    """Tell whether requests get to the picker by the Service that the pool names.
+    """Return True if requests reach the picker by the Service that the pool names.
 
-    Also where nobody can tell.
+    Also if that is unknown.
     """
     if scope.pool is not None and routing.missing_picker_service(scope.pool, scope.snapshot):
         return False
@@ -62,11 +62,11 @@ def is_reached(scope: ModelServiceScope) -> bool:
 
 
 def epp_fault(scope: ModelServiceScope, deployment: o.Deployment) -> WorkloadFault | None:
-    """Return what is wrong with the Deployment, None if nothing is.
+    """Return the fault of the Deployment, or None.
 
     With several replicas only the leader is Ready: the Deployment never becomes Available, and its
-    rollout ends past the deadline. So neither says anything of a picker without a leader,
-    nor of how long it has been so.
+    rollout exceeds the deadline. So neither condition shows that a picker has no leader, nor since
+    when.
     """
     if deployment.wanted <= 1:
         return judge_deployment(deployment, scope.snapshot)
@@ -100,7 +100,7 @@ def _down(scope: ModelServiceScope, deployment: o.Deployment, fault: WorkloadFau
 
 
 def _explanations(scope: ModelServiceScope) -> Iterator[str]:
-    """Yield what an endpoint picker needs to start and does not have."""
+    """Yield what the endpoint picker lacks but needs to start."""
     if is_missing(scope, reasons.SERVICEACCOUNTS, scope.epp_name):
         yield f"ServiceAccount {scope.epp_name} is missing"
     config = f"{scope.epp_name}-config"
@@ -110,7 +110,7 @@ def _explanations(scope: ModelServiceScope) -> Iterator[str]:
         yield f"ConfigMap {config} is missing"
     elif found is not None and key not in (found.data or {}):
         yield f"ConfigMap {config} has no key {key}"
-    # With leader election no probe waits for the pool.
+    # With leader election, no probe depends on the pool.
     if scope.object.picker.replicas == 1 and is_missing(scope, r.INFERENCEPOOLS, scope.name):
         yield f"InferencePool {scope.name} is missing"
 
@@ -149,7 +149,7 @@ _NOT_INSTALLED, _NOT_PROGRAMMED, _RULE_MISSING, _SELECTS_NONE, _UNSETTLED = 50, 
 
 
 def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
-    """Yield a finding for each object through which no request comes."""
+    """Yield a finding for each object that lets no request through."""
     wanted: list[Resource[o.KubeObject]] = [r.INFERENCEPOOLS]
     if scope.object.spec.http_route is not None:
         wanted.append(r.HTTPROUTES)
@@ -190,7 +190,7 @@ def _of_pool(scope: ModelServiceScope, pool: o.InferencePool) -> Iterator[routin
     yield from routing.pool_faults(pool, scope.snapshot)
     yield from _unsettled(scope, pool.status.parents or ())
     service = routing.missing_picker_service(pool, scope.snapshot)
-    if service not in {"", scope.epp_name}:  # that its own is missing is told as such
+    if service not in {"", scope.epp_name}:  # `probe_missing` reports its own
         text = f"its endpoint picker's Service {service} does not exist"
         yield routing.ParentFault(f"Service {service} missing", text, NO_SERVICE)
     if _selects_none(scope, pool):
@@ -217,7 +217,7 @@ def _unsettled(
 ) -> Iterator[routing.ParentFault]:
     """Yield a fault for each Gateway that does not say whether it accepts.
 
-    One that is gone has left its entry, and where a controller accepts, others need not say.
+    A Gateway that is gone may have left its entry. If one controller accepts, others need not.
     """
     for entry in entries:
         parent = routing.parent_of(entry.parent_ref, scope.place)
@@ -255,9 +255,9 @@ def _selects_none(scope: ModelServiceScope, pool: o.InferencePool) -> bool:
 
 
 def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:
-    """Yield a finding if the rule is missing that others have; the operator does not watch it.
+    """Yield a finding if the DestinationRule is missing, which the operator does not watch.
 
-    Another one may cover the Service.
+    Another rule may cover the Service.
     """
     if scope.operator.provider != ISTIO or not is_missing(
         scope, r.DESTINATIONRULES, scope.epp_name

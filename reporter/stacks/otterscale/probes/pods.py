@@ -1,6 +1,6 @@
-"""The decode and prefill pods, their rollout, and what the pages of serving pods say.
+"""The decode and prefill pods, their rollout, and the metrics pages of serving pods.
 
-Whether the engine of a pod has answered is told by its page only: the operator gives pods no probes
+Only its page shows whether the engine of a pod has answered: the operator gives pods no probes
 (otterscale/model-operator at ca17623).
 """
 
@@ -41,16 +41,16 @@ from reporter.workload.pod import (
 )
 
 _DOWN: Final = 100
-"""Added where no pod of a role is Ready: worse than anything that leaves some."""
+"""Added to a severity if no pod of the role is Ready: worse than any fault that leaves some."""
 
 _MISSING: Final = 26
-"""Severity of pods that were never made, on the scale of those of pods."""
+"""Severity of pods that were never created, on the scale of pod faults."""
 
 
 def probe_pods(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each pod at fault, and for each role that has too few.
 
-    Every pod that stands for a replica and is not Ready has a finding, one in its start-up too.
+    Every pod that counts as a replica and is not Ready has a finding, even during its start-up.
     """
     for role in scope.roles:
         for pod in role.pods:
@@ -68,7 +68,7 @@ def probe_pods(scope: ModelServiceScope) -> Iterator[Finding]:
                     severity=_severity(role, fault.severity),
                 )
             elif _may_crash_again(scope, pod):
-                yield scope.finding(  # goes on where a crash was told, and never begins by itself
+                yield scope.finding(  # continues a reported crash, and never begins by itself
                     reason=PODS_NOT_READY,
                     related=PODS.ref(pod),
                     cause="crashed",
@@ -86,13 +86,13 @@ def _severity(role: RoleView, severity: int) -> int:
 
 
 def _phase(scope: ModelServiceScope, role: RoleView) -> str:
-    """Return a remark where the operator's phase hides that a role has too few pods.
+    """Return a remark if the operator's phase hides that a role has too few pods.
 
-    The operator compares the sums over both roles, so that a surplus of one hides a lack of the
+    The operator compares the totals of both roles, so a surplus of one hides a shortage of the
     other (otterscale/model-operator at ca17623).
 
-    A phase that is old hides nothing: the operator has only not come to write the next one. Nor
-    does one that follows from a Deployment that asks for too few pods.
+    An old phase hides nothing: the operator has just not written the next one yet. Nor does a phase
+    that follows from a Deployment that asks for too few pods.
     """
     own = role.deployment
     if scope.object.status.phase != "Ready" or own is None or role.ready >= role.wanted:
@@ -109,9 +109,9 @@ _IMAGE_BYTES: Final = 200
 
 
 def _cause(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
-    """Return the cause in a few words, with the container or accelerator that it is about.
+    """Return a short cause, with the container or the accelerator that it is about.
 
-    Taints of nodes with accelerators have the same name, and are another cause.
+    Taints of nodes with accelerators have the same name, but are another cause.
     """
     if fault.severity == UNSCHEDULABLE:
         resource = RESOURCE_NAMES.get(scope.object.spec.accelerator.type)
@@ -123,12 +123,12 @@ def _cause(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
 
 
 def _hint(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
-    """Return what to add to the detail of a fault, empty where that says it all."""
+    """Return a hint to append to the detail of a fault, or an empty string."""
     model = scope.object.spec.model
     secrets = model.image_pull_secrets
     if fault.init_container == names.ROUTING_PROXY:
         return "; without it nothing listens on the port that requests are sent to"
-    # A container that ran and failed; else its own image or the node is at fault.
+    # The container ran and failed; otherwise its own image or the node is at fault.
     has_run = fault.severity == ENDED or fault.cause == "CrashLoopBackOff"
     if fault.init_container == names.MODEL_UNPACK and has_run:
         access = "without credentials (spec.model.imagePullSecrets is not set)"
@@ -148,7 +148,7 @@ def _hint(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
 
 
 def _waits_to_unpack(pod: Pod) -> bool:
-    """Tell whether the container that unpacks waits; the fault names one that runs."""
+    """Return True if the container that unpacks waits; the fault names one that runs."""
     states = (
         each.state
         for each in pod.status.init_container_statuses or ()
@@ -158,11 +158,11 @@ def _waits_to_unpack(pod: Pod) -> bool:
 
 
 def _may_crash_again(scope: ModelServiceScope, pod: Pod) -> bool:
-    """Tell whether a Ready pod has not shown yet that it is over its last crash.
+    """Return True if a Ready pod has not shown yet that it has recovered from its last crash.
 
-    Without probes a pod is Ready as soon as its containers run, so that one in a crash
-    loop is Ready again and again. Its engine answers only once the model is loaded. Where nobody
-    judges silence it would never be given up.
+    Without probes a pod is Ready as soon as its containers run, so a pod in a crash loop is Ready
+    again and again. Its engine answers only once the model is loaded. If silence is not judged, the
+    doubt would never end, so the answer is False.
     """
     if not is_ready(pod) or pod.deleting:
         return False
@@ -180,17 +180,17 @@ def _engine(pod: Pod) -> ContainerStatus | None:
 
 
 def _started(pod: Pod) -> datetime | None:
-    """Return when the engine's container started, None if it does not run."""
+    """Return when the engine's container started, or None if it does not run."""
     engine = _engine(pod)
     running = engine.state.running if engine and engine.state else None
     return running.started_at if running else None
 
 
 def _has_answered(pod: Pod, samples: Samples) -> bool:
-    """Tell whether the engine served a page since its container started.
+    """Return True if the engine has served a page since its container started.
 
-    It listens once the model is loaded. One that is told to keep no statistics serves a page
-    without any of the engine.
+    It listens once the model is loaded. If its statistics are turned off, its page has no metrics
+    of the engine.
     """
     judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
     started = _started(pod)
@@ -203,10 +203,10 @@ def _has_answered(pod: Pod, samples: Samples) -> bool:
 
 
 def _is_given_up(pod: Pod, samples: Samples) -> bool:
-    """Tell whether the engine has been silent for so long that its silence is told as such.
+    """Return True if the engine has been silent for so long that its silence is reported.
 
-    Or would be, if any other pod could be reached. What was found before the engine started is in
-    doubt too until the pod has settled, and says nothing of it.
+    Or would be, if any other pod could be reached. A fault found before the engine started is in
+    doubt too until the pod has settled, and proves nothing.
     """
     judged = judged_of(pod, samples)
     if judged is None:
@@ -220,7 +220,7 @@ def _is_given_up(pod: Pod, samples: Samples) -> bool:
 def _too_few(scope: ModelServiceScope, role: RoleView) -> Iterator[Finding]:
     deployment = role.deployment
     if deployment is None or deployment.deleting:
-        return  # that it is missing is told as such
+        return  # `probe_missing` reports a missing Deployment
     if not scope.known(PODS):
         return
     present = len(role.standing)
@@ -261,13 +261,13 @@ def _why(scope: ModelServiceScope, role: RoleView, refused: Condition | None) ->
 
 
 _DEADLINE_SECONDS: Final = 600
-"""The API's default of `progressDeadlineSeconds`; the operator sets none."""
+"""The API's default of `progressDeadlineSeconds`, which the operator does not set."""
 
 
 def probe_rollout(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each role whose rollout stalls.
 
-    The Deployment's deadline is shorter than the time that a model may take to be fetched.
+    The Deployment's deadline is shorter than the time that fetching a model may take.
     """
     for role in scope.roles:
         deployment = role.deployment
@@ -291,14 +291,14 @@ def probe_rollout(scope: ModelServiceScope) -> Iterator[Finding]:
 
 
 def _rest(deployment: Deployment, settings: EvaluationSettings) -> timedelta | None:
-    """Return how much longer than the deadline a start may take, None if it may not."""
+    """Return how much longer than the deadline a start may take, or None."""
     deadline = deployment.spec.progress_deadline_seconds or _DEADLINE_SECONDS
     rest = settings.model_startup_budget_seconds - deadline
     return timedelta(seconds=rest) if rest > 0 else None
 
 
 def probe_runtime(scope: ModelServiceScope) -> Iterator[Finding]:
-    """Yield a finding for each fault that the rules found in the page of a pod."""
+    """Yield a finding for each fault that the rules found in a pod's metrics page."""
     for pod, fault in metric_faults(scope, scope.pods, waits=waits_for_replicas(scope)):
         silent = fault.reason == SCRAPE_FAILING
         if silent and not _has_answered(pod, scope.samples):
@@ -308,14 +308,14 @@ def probe_runtime(scope: ModelServiceScope) -> Iterator[Finding]:
 
 
 def waits_for_replicas(scope: ModelServiceScope) -> bool:
-    """Tell whether fewer pods are ready than wanted, as in a scale-out or a rollout."""
+    """Return True if fewer pods are ready than wanted, as in a scale-out or a rollout."""
     return any(role.ready < role.wanted for role in scope.roles)
 
 
 def _loading(scope: ModelServiceScope, pod: Pod, fault: MetricFault) -> Finding:
-    """Return what is told of a Ready pod that does not answer, once it should have its model.
+    """Return the finding for a Ready pod that does not answer after it should have its model.
 
-    Its pods have no probes, so that one is Ready minutes before vLLM listens.
+    The pods have no probes, so a pod is Ready minutes before vLLM listens.
     """
     return scope.finding(
         reason=of_kind(SCRAPE_FAILING, scope.subject.kind),

@@ -1,8 +1,8 @@
-"""What is seen of a ModelService, and what all tell together: their operator's settings, and
-who is in whose way.
+"""The state of a ModelService as its probes see it, and what all ModelServices show together: their
+operator's settings, and conflicts of names.
 
-What all tell is asked once for a snapshot. What is returned is the same object as long as it is
-equal, so that an answer of an earlier pass that rests on it can be used again.
+The shared parts are computed once per snapshot. Equal results are the same object, so that answers
+of an earlier pass that depend on them can be reused.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from reporter.stacks.otterscale.settings import OtterscaleSettings
 from reporter.workload.pod import counts, is_ready
 
 _UNTOLD: Final = OperatorSettings(provider=names.NONE, default_gateway_name="")
-"""What is assumed of the operator where none of its objects tells: nothing that would be missed."""
+"""The settings assumed if no object shows them: no object counts as missing because of them."""
 
 Key: TypeAlias = Callable[[ModelService], tuple[str, str]]
 
@@ -36,7 +36,7 @@ class RoleView:
     role: str
     wanted: int  # pods that the ModelService asks for
     name: str
-    deployment: o.Deployment | None  # None if it is not there
+    deployment: o.Deployment | None  # None if it does not exist
     pods: tuple[o.Pod, ...]
 
     @property
@@ -49,28 +49,28 @@ class RoleView:
 
     @property
     def count(self) -> str:
-        """How many pods are Ready of those that are wanted, for messages."""
+        """How many of the wanted pods are Ready, for messages."""
         return f"{self.ready}/{self.wanted} {self.role} pods ready"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelServiceScope(SubjectScope[ModelService]):
-    """One ModelService, with its objects; None for those that are not there."""
+    """A ModelService with its objects; None for an object that does not exist."""
 
     name_label = names.MODEL
 
     @cached_property
     def given(self) -> Given:
-        """The settings of the operator that are given, and those that its own arguments tell.
+        """The operator's settings that the user gives, and those in its own arguments.
 
-        They count, whatever its objects tell; what a user gives counts first.
+        They override what the operator's objects show; the user's settings come first.
         """
         settings = OtterscaleSettings.of(self.settings)
         return {**_told_by_operator(self.snapshot, settings), **settings.operator_given}
 
     @cached_property
     def operator(self) -> OperatorSettings:
-        """The operator's settings: those that are given, else as far as its objects tell."""
+        """The operator's settings: the given ones, else as far as its objects show them."""
         recovered = self.snapshot.once(_recovered, _recovered)
         return _same(recovered.over(self.given)) if self.given else recovered
 
@@ -128,9 +128,9 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @property
     def fails_open(self) -> bool:
-        """Whether requests get through without an endpoint picker.
+        """True if requests get through without an endpoint picker.
 
-        The gateway goes by the pool as it is, which may not be as the ModelService says.
+        The gateway obeys the existing pool, which may differ from the ModelService.
         """
         reference = self.pool.spec.endpoint_picker_ref if self.pool else None
         mode = (reference and reference.failure_mode) or self.object.picker.failure_mode
@@ -138,13 +138,13 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @property
     def without_picker(self) -> str:
-        """What becomes of requests while there is no endpoint picker."""
+        """What happens to requests while there is no endpoint picker."""
         if self.fails_open:
             return "failureMode is FailOpen: the gateway spreads requests without it"
         return "failureMode is FailClose: requests fail"
 
     def others(self, key: Key, own: tuple[str, str]) -> tuple[ModelService, ...]:
-        """Return the other ModelServices whose key is `own`; those that are deleted aside."""
+        """Return the other ModelServices whose key is `own`, without those being deleted."""
 
         def index(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[ModelService, ...]]:
             return grouped(
@@ -178,7 +178,7 @@ def _children_of(service: ModelService, snapshot: Snapshot) -> Children:
 
 
 def _told_by_operator(snapshot: Snapshot, settings: OtterscaleSettings) -> Given:
-    """Return what the arguments of the operator's own Deployment tell of its settings."""
+    """Return the settings in the arguments of the operator's own Deployment."""
     name = settings.otterscale_deployment
     places = settings.otterscale_namespace if name else ()
     there = (snapshot[r.DEPLOYMENTS].get(each, name) for each in places)
@@ -188,10 +188,10 @@ def _told_by_operator(snapshot: Snapshot, settings: OtterscaleSettings) -> Given
 
 
 def _recovered(snapshot: Snapshot) -> OperatorSettings:
-    """Recover the settings from what the operator has finished, where it has finished anything.
+    """Recover the settings from the ModelServices that the operator has finished, if there are any.
 
-    What it is behind with, or ended in an error at, may have been made with other settings: one
-    that hangs would have the objects of all others missed.
+    The others may have been made with other settings: if one of them hangs, the objects of all the
+    rest would count as missing.
     """
     there = tuple(snapshot[MODELSERVICES])
     finished = tuple(
