@@ -25,7 +25,7 @@ class InferenceSetStatus(Conditioned, frozen=True):
 
 
 class ScalingAnnotations(Annotations, frozen=True):
-    """What the scaler reads of an InferenceSet."""
+    """The annotations of an InferenceSet that the scaler reads."""
 
     auto_provision: str | None = field(name="scaledobject.kaito.sh/auto-provision", default=None)
     metrics: str | None = field(name="scaledobject.kaito.sh/metrics", default=None)
@@ -56,7 +56,7 @@ class InferenceSet(KubeObject, frozen=True):
 
     @property
     def wanted(self) -> int:
-        """Replicas asked for; the API's default is 1."""
+        """The wanted number of replicas; the API's default is 1."""
         return 1 if self.spec.replicas is None else self.spec.replicas
 
     @property
@@ -71,7 +71,7 @@ class WorkspaceStatus(Conditioned, frozen=True):
 
 
 class Workspace(KubeObject, frozen=True):
-    """kaito.sh Workspace (v1beta1), without a `spec`; with `tuning` it is a job, no server."""
+    """kaito.sh Workspace (v1beta1), without a `spec`; with `tuning` it is a job, not a server."""
 
     tuning: Part | None = None
     status: WorkspaceStatus = WorkspaceStatus()

@@ -1,8 +1,5 @@
-"""What is read for KAITO alone.
-
-The reasons of KAITO's production stack: its shared parts, and its InferenceSets.
-
-What hides reasons of InferenceSets, and why that is no mere correlation.
+"""The resources read for KAITO only, the reasons of its production stack (shared parts,
+InferenceSets and Workspaces), and which causes hide them.
 """
 
 from dataclasses import replace
@@ -52,7 +49,7 @@ RAGENGINES: Final = Resource(
     type=KubeObject, purpose="RAGEngines, which are counted and not judged",
     stack=STACK, seldom=True, unjudged=True,
 )  # fmt: skip
-"""Of a chart of its own (kaito-project/kaito, config/crd/bases/kaito.sh_ragengines.yaml)."""
+"""From a separate chart (kaito-project/kaito, config/crd/bases/kaito.sh_ragengines.yaml)."""
 RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (INFERENCESETS, WORKSPACES, RAGENGINES)
 """In the order of the ClusterRole."""
 
@@ -224,7 +221,7 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
 
 
 def named(reason: str, kind: SubjectKind) -> str:
-    """Return what a reason of InferenceSets is called for subjects of a kind."""
+    """Return the name that a reason of InferenceSets has for subjects of a kind."""
     return f"{kind}{reason.removeprefix(INFERENCESET_KIND)}"
 
 
@@ -239,7 +236,7 @@ def _of_workspace(reason: Reason) -> Reason:
 
 
 OF_WORKSPACES: Final = (MODEL_INFRA, MODEL_PODS, MODEL_NODE_PRESSURE, MODEL_READY)
-"""What is told of a Workspace that stands alone, by the names for InferenceSets."""
+"""The reasons that Workspaces without an InferenceSet have too, by their InferenceSet names."""
 
 REASONS: Final[tuple[Reason, ...]] = (
     *_OF_SETS,
@@ -248,7 +245,7 @@ REASONS: Final[tuple[Reason, ...]] = (
 
 
 def _both(*reasons: str) -> tuple[str, ...]:
-    """Return reasons of InferenceSets, and the same of Workspaces."""
+    """Return reasons of InferenceSets, and the same reasons of Workspaces."""
     return (*reasons, *(named(each, WORKSPACE_KIND) for each in reasons))
 
 
@@ -258,7 +255,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         *(MODEL_EPP, *_both(MODEL_PODS)),
         on_a_node=_both(MODEL_NODE_PRESSURE),
     ),
-    # A message names a whole row: those of Workspaces that stand alone have rows of their own.
+    # A message names a whole row, so Workspaces without an InferenceSet have rows of their own.
     *(
         SuppressionRow(upstream, tuple(named(each, kind) for each in downstream), why)
         for kind in (INFERENCESET_KIND, WORKSPACE_KIND)
@@ -279,7 +276,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
             ),
         )
     ),
-    # Pickers are looked for by their InferenceSets, and a longer row would leave a message no room.
+    # Pickers are found through their InferenceSets, and a longer row would not fit in a message.
     missing_kind(
         INFERENCESETS,
         *(

@@ -1,4 +1,4 @@
-"""What is asked about InferenceSets and Workspaces; that one serves is told here."""
+"""The probes of InferenceSets and Workspaces, and the evidence that they serve."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -28,7 +28,7 @@ from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_
 
 _MADE: Final[tuple[Resource[KubeObject], ...]] = (reasons.WORKSPACES, PODS)
 _CHARTED: Final[tuple[Resource[KubeObject], ...]] = (DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)
-"""What KAITO makes for a model, and what the chart makes."""
+"""The kinds that KAITO creates for a model, and those that the chart creates."""
 
 
 def _all_known(scope: InferenceSetScope) -> bool:
@@ -41,7 +41,7 @@ def _all_known(scope: InferenceSetScope) -> bool:
 def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if every wanted replica is ready and requests reach them.
 
-    Nothing is concluded while anything that it rests on is unknown.
+    There is no evidence while any of its inputs is unknown.
     """
     wanted, routes = scope.object.wanted, scope.routes
     if not _all_known(scope) or scope.served < wanted:
@@ -70,7 +70,7 @@ def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
 
 
 def probe_workspace_ready(scope: WorkspaceScope) -> Iterator[ReadyEvidence]:
-    """Yield evidence if all pods of a Workspace that stands alone are ready."""
+    """Yield evidence if all pods of a Workspace without an InferenceSet are ready."""
     if scope.served and all(map(scope.known, _MADE)):
         yield scope.evidence(scope.named(reasons.MODEL_READY), "its pods are ready")
 
@@ -100,15 +100,15 @@ _OF_WORKSPACES: Final[tuple[Probe[WorkspaceScope], ...]] = (
 
 
 class Models:
-    """What is asked about KAITO's models: InferenceSets, and Workspaces that none made."""
+    """The questions about KAITO's models: InferenceSets, and Workspaces without one."""
 
     def questions(self, scope: Scope) -> Iterator[Question]:
-        """Yield what is asked about each; one that is being deleted is none."""
+        """Yield the question about each model; models that are being deleted have none."""
         yield from chain(_OF_SETS.questions(scope), _ALONE.questions(scope))
 
 
 def _is_model(workspace: Workspace) -> bool:
-    """Tell of a Workspace whether no InferenceSet made it, and it serves: a tuning job does not."""
+    """Return True if no InferenceSet made a Workspace, and it serves, unlike a tuning job."""
     if workspace.metadata.label(reasons.MADE_WITH) is not None or workspace.tuning is not None:
         return False
     owners = workspace.metadata.owner_references or ()

@@ -1,6 +1,4 @@
-"""What a Workspace says about its model; its replicas and pods, nodes under pressure, and its
-nodes.
-"""
+"""Faults that Workspaces report, replicas and pods, nodes under pressure, and provisioning."""
 
 import re
 from collections.abc import Iterator
@@ -42,31 +40,31 @@ from reporter.workload.pod import counts, is_ready, judge_ended
 
 _PENDING: Final = frozenset({"", "WorkspaceInferenceStatusPending"})
 _TIMED_OUT: Final = ("context deadline exceeded", "has timed out progressing")
-"""What KAITO up to 0.8 wrote where a workload was late (`CheckResourceStatus`)."""
+"""What KAITO up to 0.8 wrote if a workload was late (`CheckResourceStatus`)."""
 
 _CONFIGURATION: Final = frozenset({
     "ModelMirrorCreateFailed", "ModelStreamingInvalidAnnotations",
     "ModelStreamingInvalidStorageClass", "ModelStreamingServiceAccountInvalid",
     "ModelStreamingStorageClassNotFound",
 })  # fmt: skip
-"""Reasons of the validation before any pod: only a change of the Workspace mends them."""
+"""Reasons of the validation before any pod: only a change of the Workspace fixes them."""
 
 _OF_PODS: Final = frozenset({
     "ContainerCrashLoopBackOff", "ContainerOOMKilled", "ContainerStartError", "ImagePullError",
     "NodeDiskPressure", "NodeMemoryPressure", "PodEvicted", "SASTokenFetchFailed",
     "Unschedulable",
 })  # fmt: skip
-"""Reasons that KAITO derives from pods, which it does not watch: the pods know better."""
+"""Reasons that KAITO derives from pods, which it does not watch: the pods are more current."""
 
 _MIRROR_IN_PROGRESS: Final = frozenset({"", "ModelMirrorPending"})
 
 _CONFIGURED_WRONG, _FAILED, _MISSING, _MIRRORING, _UNEXPLAINED = 55, 38, 28, 8, 5
-"""Severities, on the scale of those of pods."""
+"""Severities, on the scale of pod faults."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceFault:
-    """What keeps the replica of a Workspace from serving."""
+    """A fault that keeps the replica of a Workspace from serving."""
 
     cause: str
     text: str
@@ -74,8 +72,8 @@ class WorkspaceFault:
     exempt: bool = False
     transition: datetime | None = None
     budget: timedelta | None = None
-    of_mirror: bool = False  # the Job that mirrors the weights has not done so
-    lacks_pods: bool = False  # its StatefulSet has not made all pods
+    of_mirror: bool = False  # the Job that mirrors the weights has not finished
+    lacks_pods: bool = False  # its StatefulSet has not created all pods
 
 
 def about_workspace(
@@ -87,7 +85,7 @@ def about_workspace(
     more: str = "",
     why: Diagnosis | None = None,
 ) -> Finding:
-    """Return the finding of a Workspace's fault, and why it has it; `more` ends its text."""
+    """Return the finding for a Workspace's fault, with its diagnosis; `more` ends the text."""
     return scope.finding(
         reason=scope.named(reason),
         related=WORKSPACES.ref(workspace),
@@ -97,7 +95,7 @@ def about_workspace(
         transition=fault.transition,
         created=workspace.created,
         exempt=fault.exempt,
-        # What is refused, or fails, does not go by waiting.
+        # A refusal or a failure does not go away by waiting.
         budget=fault.budget if why is None else None,
         diagnosis=why,
     )
@@ -106,12 +104,12 @@ def about_workspace(
 def judge_workspace(
     workspace: Workspace, pods: tuple[Pod, ...] | None, startup: timedelta
 ) -> WorkspaceFault | None:
-    """Return what keeps the replica of a Workspace from serving, apart from faults of its pods.
+    """Return the fault that keeps a Workspace's replica from serving, apart from its pods' faults.
 
     Args:
         workspace: one that is not being deleted.
-        pods: its pods; None where they are unknown.
-        startup: how long a start may take without a pod that says why.
+        pods: its pods; None if they are unknown.
+        startup: how long a start may take while no pod explains it.
 
     """
     return (
@@ -145,10 +143,10 @@ def _mirror_failed(workspace: Workspace) -> WorkspaceFault | None:
 
 
 def _inference(workspace: Workspace, pods: tuple[Pod, ...] | None) -> WorkspaceFault | None:
-    """Judge the reason of InferenceReady=False, the time of which is not that of the condition.
+    """Judge the reason of InferenceReady=False, which the condition's time does not date.
 
-    A reason that comes from pods is dropped when they can be read: what they suffer from is told
-    of them, and what they do not is stale, or a past OOM that sticks until the next success.
+    A reason that comes from pods is dropped if they can be read: their own faults are reported
+    anyway, and any other reason is stale, or a past OOM that stays until the next success.
     """
     inference = workspace.status.condition("InferenceReady")
     if not is_false(inference) or _is_summary(inference):
@@ -162,7 +160,7 @@ def _inference(workspace: Workspace, pods: tuple[Pod, ...] | None) -> WorkspaceF
 
 
 def _is_summary(inference: Condition) -> bool:
-    """Tell whether a condition says only that it is not ready: what it waits for has the cause."""
+    """Return True if a condition says only that it is not ready: another one has the cause."""
     return (inference.reason or "") in _PENDING or (inference.message or "").endswith(_TIMED_OUT)
 
 
@@ -190,7 +188,7 @@ def _replica(
 ) -> WorkspaceFault | None:
     """Judge a replica without a pod, or one whose pods are Ready while KAITO says it is not.
 
-    While its nodes are missing there can be no pod, and inferencesetInfraProvisioningFailed speaks.
+    While its nodes are missing there can be no pod; inferencesetInfraProvisioningFailed reports it.
     """
     conditions = (workspace.status.condition(name) for name in ("NodeClaimReady", "NodesReady"))
     if any(is_false(each) for each in conditions):
@@ -226,10 +224,10 @@ _TOLD_OF_RECONCILE: Final = ("InferenceReady", "ResourceReady", "WorkspaceSuccee
 
 
 def _without_pod(workspace: Workspace, pods: tuple[Pod, ...], startup: timedelta) -> WorkspaceFault:
-    """Judge a replica without a pod: what KAITO failed at is the reason, where it says so.
+    """Judge a replica without a pod: KAITO's reconcile error is the reason, if there is one.
 
-    A refusal of the API server, as by a webhook or a quota, does not go by waiting: it has no
-    budget. Its time is not that of the condition, which was False before.
+    A refusal of the API server, as by a webhook or a quota, does not go away by waiting, so it has
+    no budget. The condition's time does not date it: the condition was False before.
     """
     told = map(workspace.status.condition, _TOLD_OF_RECONCILE)
     error = next(filter(None, map(reconcile_error, told)), "")
@@ -251,10 +249,10 @@ def _without_pod(workspace: Workspace, pods: tuple[Pod, ...], startup: timedelta
 
 
 def _without_pod_since(workspace: Workspace, pods: tuple[Pod, ...]) -> datetime | None:
-    """Return since when a Workspace may have had no pod, None if nothing tells.
+    """Return since when a Workspace may have had no pod, or None if unknown.
 
-    Its nodes were there first, and a pod that terminates was there until it was deleted. A
-    Workspace that still counts as serving lost its pod a moment ago.
+    Its nodes had to be ready first, and a terminating pod existed until it was deleted. A Workspace
+    that still counts as serving lost its pod a moment ago.
     """
     leaving = [each.metadata.deletion_timestamp for each in pods]
     inference = workspace.status.condition("InferenceReady")
@@ -277,7 +275,7 @@ def _failure(
 
 
 _MISSING_WORKSPACES: Final = 26
-"""Severity of Workspaces that were never made, on the scale of those of pods."""
+"""Severity of Workspaces that were never created, on the scale of pod faults."""
 
 _UNSET: Final = "; spec.replicas is not set, which releases of KAITO up to 0.9 take for 0: set it"
 
@@ -285,8 +283,8 @@ _UNSET: Final = "; spec.replicas is not set, which releases of KAITO up to 0.9 t
 def probe_pods(scope: AnyScope) -> Iterator[Finding]:
     """Yield a finding for each pod, Workspace and missing replica at fault.
 
-    Every pod that stands for a replica and is not Ready has a finding, one in its start-up too.
-    So what a container suffered from ends only when its pod is Ready or gone.
+    Every pod that counts as a replica and is not Ready has a finding, even during its start-up. So
+    a container's fault ends only when its pod is Ready or gone.
     """
     for pod in scope.pods:
         fault = fault_of_pod(scope, pod, scope.pods)
@@ -315,24 +313,24 @@ def probe_pods(scope: AnyScope) -> Iterator[Finding]:
 
 
 _MIRRORS: Final = re.compile(r"[0-9a-f]{6}-download(?:-[a-z0-9]{1,20})?")
-"""What KAITO names the Job that mirrors a model's weights (kaito, pkg/modelmirror)."""
+"""The names of the Jobs that mirror a model's weights (kaito, pkg/modelmirror)."""
 
 
 def _why(scope: AnyScope, workspace: Workspace, fault: WorkspaceFault) -> Diagnosis | None:
-    """Return why pods of a Workspace's StatefulSet, or of its weights' mirror Job, do not come."""
+    """Return why a Workspace's StatefulSet lacks pods, or why its weights' mirror Job fails."""
     if fault.lacks_pods:
         return why_not_made("StatefulSet", workspace, scope.snapshot)
     return why_job_fails(scope.place, _MIRRORS, scope.snapshot) if fault.of_mirror else None
 
 
 def _last_end(scope: AnyScope, pods: tuple[Pod, ...]) -> str:
-    """Return why pods of a replica that are left over ended, the first by name."""
+    """Return why a leftover pod of a replica ended, the first by name."""
     ends = ((each.name, judge_ended(each, scope.snapshot)) for each in pods)
     return next((f"; pod {name} ended: {ended.detail}" for name, ended in ends if ended), "")
 
 
 def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
-    """Yield a finding if KAITO made fewer Workspaces than replicas are wanted."""
+    """Yield a finding if KAITO created fewer Workspaces than replicas are wanted."""
     if not scope.known(reasons.WORKSPACES):
         return
     present = len(scope.workspaces)
@@ -368,7 +366,7 @@ _BRINGS_ITS_NODES: Final = re.compile(
 
 
 def _machine_refused(scope: InferenceSetScope) -> Diagnosis | None:
-    """Return that KAITO makes no Workspace for the machine type that its template names."""
+    """Return the diagnosis that KAITO refuses the machine type of its template, or None."""
     machine = scope.object.spec.template.resource.instance_type
     name = scope.settings.text_of("kaito_deployment")
     places = scope.settings.names_of("kaito_namespace")
@@ -380,10 +378,10 @@ def _machine_refused(scope: InferenceSetScope) -> Diagnosis | None:
 
 
 def _missing_since(scope: InferenceSetScope) -> datetime | None:
-    """Return since when a Workspace has been missing, None if nothing tells.
+    """Return since when a Workspace has been missing, or None if unknown.
 
-    InferenceSetReady is False for any replica that does not serve, so its time says nothing of one
-    that was asked for later. That none was is sure of the first generation alone: the API server
+    InferenceSetReady is False for any replica that does not serve, so its time does not date a
+    replica that was requested later. Only the first generation rules that out: the API server
     raises it with each change of the spec.
     """
     ready = scope.object.status.condition("InferenceSetReady")
@@ -440,7 +438,7 @@ def _pressures(node: Node) -> Iterator[str]:
 
 
 def _denied(name: str, node: Node | None, snapshot: Snapshot) -> bool:
-    """Tell whether a node says that it is under no pressure, or is gone."""
+    """Return True if a node says that it is under no pressure, or is gone."""
     if node is None:
         return snapshot.absence_known(NODES, name=name)
     conditions = (node.status.condition(each) for each in _TYPES)
@@ -463,7 +461,7 @@ def _from_node(scope: AnyScope, node: Node) -> Finding:
 
 
 def _told_by(workspace: Workspace) -> dict[str, tuple[str, str]]:
-    """Return what a Workspace says of its nodes: by node, its own name and the pressures."""
+    """Return the nodes that a Workspace reports, each with the Workspace and the pressures."""
     text = _pressure_text(workspace)
     return {node: (workspace.name, types) for node, types in _ENTRY.findall(text)}
 
@@ -481,7 +479,7 @@ _IN_PROGRESS: Final = frozenset({
     "NodeClaimNotReady", "NodeNotFound", "NodeNotReady", "RegistrationHookPending",
     "ResourceNotRegistered", "StartupTaintsExist",
 })  # fmt: skip
-"""NodeClaimReady reasons of a boot that goes its way, or that say nothing."""
+"""NodeClaimReady reasons of a normal boot, or without information."""
 
 _SKU_NOT_AVAILABLE: Final = "SKUNotAvailable"
 _TERMINAL, _CLOUD_ERROR, _PLUGINS, _BOOTING = 40, 30, 20, 10
@@ -504,9 +502,9 @@ def probe_infra(scope: AnyScope) -> Iterator[Finding]:
 def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> WorkspaceFault:
     """Judge NodeClaimReady=False: a cloud error, or a boot that may take its time.
 
-    The time of the condition moves with its status, not with its reason, so it says nothing about
-    a cloud error. For a boot the status is what counts: nodes have been missing since then, also
-    through a loop of claims that are deleted and created again, of which only generic reasons show.
+    The condition's time changes with its status, not with its reason, so it does not date a cloud
+    error. For a boot the status counts: nodes have been missing since then, even in a loop of
+    claims that are deleted and recreated, which shows generic reasons only.
     """
     reason = claims.reason or ""
     text = f"NodeClaimReady is False, {condition_text(claims)}"

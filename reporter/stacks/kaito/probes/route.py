@@ -18,14 +18,14 @@ from reporter.workload.pod import counts
 from reporter.workload.standing import MISSING
 
 _ROUTE_MISSING, _POOL_MISSING, _NO_POD, _FAILED = 28, 22, 15, 10
-"""Severities. What a parent says of a missing Service is 20 (`workload/routing.py`)."""
+"""Severities. A parent's report of a missing Service has 20 (`workload/routing.py`)."""
 
 _SAID_OF_SERVICE: Final = "ResolvedRefs is False (InvalidExtensionRef)"
-"""Cause of what a parent says of a pool whose endpoint picker's Service is missing."""
+"""The cause that a parent reports for a pool whose endpoint picker's Service is missing."""
 
 
 def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
-    """Yield a finding for each HTTPRoute and InferencePool through which no request comes."""
+    """Yield a finding for each HTTPRoute and InferencePool that lets no request through."""
     ready = scope.object.status.condition("InferenceSetReady", "False")
     if ready is not None and ready.reason == "inferencesetFailed":
         # KAITO could not make the InferencePool's objects.
@@ -68,7 +68,7 @@ def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> I
         names = {name for route in routes for name in routing.pool_names(route, resource.group)}
         for name in sorted(names):
             if routing.other_pool(scope.snapshot, resource.group, namespace=namespace, name=name):
-                continue  # told of the route
+                continue  # reported on the route
             if scope.snapshot.lacks(resource, namespace, name):
                 yield scope.finding(
                     reason=MODEL_ROUTE,
@@ -80,10 +80,10 @@ def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> I
 
 
 def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[routing.ParentFault]:
-    """Yield what is wrong with a pool: what its parents say, and that its picker has no Service.
+    """Yield the faults of a pool: those that parents report, and a missing Service of its picker.
 
-    The Service is not told of a picker that is missing altogether, which is told as such. Parents
-    may say later what is missing: then it is one fault, since the first of them saw it.
+    If the picker itself is missing, `probe_epp` reports that instead of the Service. Parents may
+    report the missing Service later: then it is one fault, since the first of them saw it.
     """
     yield from routing.wrong_port(pool, scope.snapshot)
     said = tuple(routing.pool_faults(pool, scope.snapshot))
@@ -102,9 +102,9 @@ def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[routing.
 
 
 def _selects_none(scope: InferenceSetScope, pool: InferencePool) -> Iterator[Finding]:
-    """Yield a finding if a pool selects no pod, which no status tells.
+    """Yield a finding if a pool selects no pod, which no status shows.
 
-    While the set has no pods at all its selector may be right: then it has the start-up's time.
+    While the set has no pods at all the selector may be right, so it has the start-up budget.
     """
     selector = pool.spec.selector
     sought = selected_by(selector)
@@ -129,7 +129,7 @@ def _selects_none(scope: InferenceSetScope, pool: InferencePool) -> Iterator[Fin
 
 
 def _is_there(pod: Pod) -> bool:
-    """Tell whether a pod runs or is about to, or was until it was deleted a moment ago."""
+    """Return True if a pod runs or is about to, or did until it was deleted a moment ago."""
     return pod.status.phase not in {"Succeeded", "Failed"}
 
 

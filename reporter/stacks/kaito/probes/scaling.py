@@ -1,4 +1,4 @@
-"""Annotations that KAITO's scaler refuses, and ScaledObjects of it that KEDA rejects."""
+"""Annotations that KAITO's scaler refuses, and its ScaledObjects that KEDA rejects."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ _INT32_MAX: Final = 2**31 - 1
 def probe_scaling(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield one finding that lists all values with which scaling can never work.
 
-    The absence of the scaler itself is told by its cluster reason alone.
+    If the scaler itself is missing, only its cluster reason reports that.
     """
     if scope.object.scaling.auto_provision != "true":
         return
@@ -60,9 +60,9 @@ def _faults(inferenceset: InferenceSet) -> Iterator[str]:
 
 
 def _minimum(inferenceset: InferenceSet) -> int:
-    """Return the least number of replicas; the scaler takes 1 for a value it does not understand.
+    """Return the least number of replicas; the scaler uses 1 if it does not understand the value.
 
-    An explicit 0 asks for scaling to zero, which newer scalers know.
+    An explicit 0 asks for scaling to zero, which newer scalers support.
     """
     minimum = _integer(inferenceset.scaling.min_replicas or "")
     return 1 if minimum is None or minimum < 0 else minimum
@@ -75,7 +75,7 @@ def _range_faults(inferenceset: InferenceSet, minimum: int) -> Iterator[str]:
         if limit <= 0:
             yield "max-replicas and spec.nodeCountLimit are not set"
             return
-        maximum, name = limit, f"spec.nodeCountLimit {limit}"  # a replica has a node at least
+        maximum, name = limit, f"spec.nodeCountLimit {limit}"  # a replica has at least one node
     else:
         number = _integer(text)
         if number is None:
@@ -107,13 +107,13 @@ _Entry: TypeAlias = Mapping[str, object]
 
 @remembered(4096, characters=2048)
 def metrics_faults(text: str, *, scale_to_zero: bool) -> tuple[str, ...]:
-    """Return what the scaler refuses in its `metrics` annotation, at most ten of it.
+    """Return the faults for which the scaler refuses its `metrics` annotation, at most ten.
 
     A text that is very long, deeply nested or uses aliases is not judged: any tenant may write
     one, and it is read in each pass that judges an InferenceSet.
 
     Args:
-        text: a YAML list, empty where the annotation is not set.
+        text: a YAML list; empty if the annotation is not set.
         scale_to_zero: the least number of replicas is 0, so that thresholds may be left out.
 
     """
@@ -187,14 +187,14 @@ def _short(value: object) -> str:
 
 
 _SEVERITY: Final = 5
-"""Less than a scaler that does not run."""
+"""Lower than for a scaler that does not run."""
 
 
 def probe_scaled_objects(scope: Scope) -> Iterator[Finding]:
     """Yield a finding for each ScaledObject of an InferenceSet that KEDA rejected.
 
-    The scaler names a ScaledObject after its InferenceSet. Other people's ScaledObjects, and ones
-    that are paused, inactive or in fallback, are nothing.
+    The scaler names a ScaledObject after its InferenceSet. ScaledObjects of others, and those that
+    are paused, inactive or in fallback, are ignored.
     """
     scalers = (each for each in components(scope.settings) if each.reason == CLUSTER_KEDA_SCALER)
     component = next(scalers, None)

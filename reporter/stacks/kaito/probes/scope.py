@@ -1,4 +1,4 @@
-"""What belongs to a model of KAITO, its conditions' texts, and what pods' metrics say."""
+"""The objects of a KAITO model, the texts of its conditions, and faults in its pods' metrics."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ WORKSPACE: Final = "kaito.sh/workspace"
 """Label of model pods: the name of their Workspace."""
 
 _OF_STATEFULSET: Final = "statefulset.kubernetes.io/pod-name"
-"""Label that the API server's controller gives each pod of a StatefulSet."""
+"""Label that Kubernetes' StatefulSet controller gives each pod."""
 
 _INFERENCESET: Final = "kaito.sh/inferenceset"
 
@@ -40,7 +40,7 @@ KaitoT_co = TypeVar("KaitoT_co", InferenceSet, Workspace, covariant=True)
 
 @dataclass(frozen=True, kw_only=True)
 class ModelScope(SubjectScope[KaitoT_co]):
-    """A model of KAITO: an InferenceSet, or a Workspace that none made."""
+    """A model of KAITO: an InferenceSet, or a Workspace that no InferenceSet made."""
 
     @property
     def workspaces(self) -> tuple[Workspace, ...]:
@@ -52,7 +52,7 @@ class ModelScope(SubjectScope[KaitoT_co]):
 
     @cached_property
     def served(self) -> int:
-        """How many replicas have all of their pods, each of them Ready."""
+        """How many replicas have all of their pods, and all of them Ready."""
         count = 0
         for workspace in self.workspaces:
             standing = [each for each in pods_of(workspace, self.pods) if counts(each)]
@@ -64,7 +64,7 @@ class ModelScope(SubjectScope[KaitoT_co]):
         return named(reason, self.subject.kind)
 
     def of_workspace(self, workspace: Workspace) -> str:
-        """Return what a message about a Workspace begins with; empty where it stands alone."""
+        """Return the prefix of messages about a Workspace; empty if no InferenceSet made it."""
         return f"Workspace {workspace.name}: "
 
 
@@ -86,9 +86,9 @@ class WorkspaceScope(ModelScope[Workspace]):
 
 @dataclass(frozen=True, slots=True)
 class Picker:
-    """An endpoint picker, by the name of its Service, with what is wrong with it, if anything is.
+    """An endpoint picker, by the name of its Service, with its fault or None.
 
-    It picks where a request gets an answer from it, even if it is degraded.
+    `picks`: requests get an answer from it, even if it is degraded.
     """
 
     name: str
@@ -108,7 +108,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
-        """Its pods, but those of a Workspace that goes or is known to be gone: they go with it."""
+        """Its pods, without those of a Workspace that goes or is known to be gone."""
         pods = self.snapshot[r.PODS].labelled(self.place, MADE_WITH, self.name)
         if not self.known(WORKSPACES):
             return pods
@@ -117,7 +117,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @cached_property
     def pools(self) -> tuple[InferencePool, ...]:
-        """Its InferencePools: by its label, else by its name; of the present group if any."""
+        """Its InferencePools: by its label, else by its name; of the current group if any."""
         found = self._charted(r.INFERENCEPOOLS, self.pool_name) or self._former_pools
         return tuple(each for each in found if not each.deleting)
 
@@ -126,7 +126,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
         return tuple(each.pool for each in self._charted(r.FORMER_POOLS, self.pool_name))
 
     def _charted(self, resource: Resource[ObjectT], name: str) -> tuple[ObjectT, ...]:
-        """Return what the chart made for it: by its label, else by name."""
+        """Return the objects that the chart made for it: by its label, else by name."""
         table = self.snapshot[resource]
         named = table.get(self.place, name)
         found = table.labelled(self.place, _INFERENCESET, self.name)
@@ -138,7 +138,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:
-        """Its HTTPRoutes: the chart's, else those that lead to its pools, under any name."""
+        """Its HTTPRoutes: the chart's, else those of any name that lead to its pools."""
         found = self._charted(r.HTTPROUTES, self.route_name)
         if not found:
             leading = {
@@ -152,7 +152,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @property
     def charted(self) -> Sought:
-        """What seeks objects that the chart made for it."""
+        """How to look up objects that the chart made for it."""
         return belongs_to(self.name, _INFERENCESET)
 
     @property
@@ -169,10 +169,10 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @cached_property
     def _picker_deployments(self) -> Mapping[str, Deployment | None]:
-        """The Deployments of the pickers that its pools name, else of what the chart makes.
+        """The Deployments of the pickers that its pools name, else of the chart's picker.
 
         A pool refers to a Service (Gateway API Inference Extension, `endpointPickerRef`): a
-        Deployment of its name counts first, then the one behind it.
+        Deployment with the Service's name comes first, then the Deployment behind the Service.
         """
         named = (each.spec.endpoint_picker_ref for each in self.pools)
         names = {each.name for each in named if each and each.name} or {f"{self.pool_name}-epp"}
@@ -183,10 +183,10 @@ class InferenceSetScope(ModelScope[InferenceSet]):
         }
 
     def _picker(self, name: str, deployment: Deployment | None) -> Picker:
-        """Judge an endpoint picker, which some other workload than a Deployment may be.
+        """Judge an endpoint picker, which need not be a Deployment.
 
-        One that a user made may be behind a Service of another name than its own. Where that
-        Service is gone, nobody can tell which Deployment it was: the pool is at fault.
+        The Service of a user's own picker may have another name than its Deployment. If that
+        Service is gone, the Deployment is unknown, so the pool is at fault.
         """
         snapshot, place = self.snapshot, self.place
         gone = any(missing_picker_service(each, snapshot) == name for each in self.pools)
@@ -202,10 +202,10 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @cached_property
     def wants_traffic(self) -> bool:
-        """Whether it is to be reached through a route and an endpoint picker.
+        """True if requests should come through a route and an endpoint picker.
 
-        What a set did not ask for is not missed: it has an InferencePool or an HTTPRoute, or the
-        chart made it.
+        A set shows that by an InferencePool or an HTTPRoute, or because the chart made it.
+        Otherwise neither counts as missing.
         """
         pickers = self._picker_deployments.values()
         objects: tuple[KubeObject | None, ...] = (self.object, *pickers, *self.workspaces)
@@ -224,7 +224,7 @@ def wanted_pods(workspace: Workspace, pods: Iterable[Pod]) -> int:
     """Return how many pods the replica of a Workspace has: one for each node.
 
     KAITO gives the StatefulSet of a preset as many replicas as nodes (KAITO,
-    pkg/workspace/inference/preset_inferences.go, v0.12). Pods of a template are not of one.
+    pkg/workspace/inference/preset_inferences.go, v0.12). Pods of a template have no StatefulSet.
     """
     of_set = any(each.metadata.label(_OF_STATEFULSET) for each in pods)
     return max(1, workspace.status.target_node_count or 1) if of_set else 1
@@ -241,7 +241,7 @@ def is_going(workspace: Workspace) -> bool:
 _RECONCILE_ERROR: Final = "(last reconcile error:"
 _REFUSALS: Final = ("denied the request", "denied request", " is forbidden:", " is invalid:")
 SCANNED: Final = 16_384
-"""How much of a text is looked at; those of KAITO have no limit."""
+"""How many characters of a text are scanned; KAITO does not limit its texts."""
 
 _BASE_BYTES: Final = 400
 _ERROR_BYTES: Final = 200
@@ -261,7 +261,7 @@ def without_reconcile_error(condition: Condition) -> str:
 
 
 def condition_text(condition: Condition) -> str:
-    """Return reason and text, clean and bounded; an appended reconcile error keeps its place."""
+    """Return reason and text, clean and bounded; there is always room for a reconcile error."""
     message, found, error = _parted(condition)
     text = detail(condition.reason, message, _BASE_BYTES) or "no reason given"
     return f"{text} {_RECONCILE_ERROR} {_cleaned(error, _ERROR_BYTES)})" if found else text
@@ -270,27 +270,27 @@ def condition_text(condition: Condition) -> str:
 def reconcile_error(condition: Condition | None) -> str:
     """Return the error that KAITO appended to a condition's text, clean and bounded.
 
-    It is that of the last reconcile, and away after one that succeeded (KAITO,
+    It is from the last reconcile, and disappears after a successful one (KAITO,
     pkg/workspace/controllers/workspace_controller.go, v0.12).
     """
     return _cleaned(_parted(condition)[2], _BASE_BYTES) if condition else ""
 
 
 def is_refusal(error: str) -> bool:
-    """Tell whether an error is the API server's refusal of an object, by its own words.
+    """Return True if the API server refused an object, by the wording of the error.
 
-    "denied the request" is of an admission webhook (k8s.io/apiserver,
-    pkg/admission/plugin/webhook/errors/statuserror.go) or policy, "is forbidden:" of a quota and of
-    rights, "is invalid:" of the object's fields (k8s.io/apimachinery, pkg/api/errors/errors.go).
+    "denied the request" comes from an admission webhook (k8s.io/apiserver,
+    pkg/admission/plugin/webhook/errors/statuserror.go) or policy, "is forbidden:" from quotas and
+    rights, "is invalid:" from the object's fields (k8s.io/apimachinery, pkg/api/errors/errors.go).
     """
     return any(words in error for words in _REFUSALS)
 
 
 def believed(condition: Condition, workspace: Workspace) -> bool:
-    """Tell whether a condition may be told at once.
+    """Return True if a condition may be reported at once.
 
-    One that KAITO wrote for an earlier spec may be about what was just corrected: it is told, but
-    not before its grace.
+    A condition that KAITO wrote for an earlier spec may be about a fault that was just corrected:
+    it is reported only after its grace.
     """
     observed = condition.observed_generation
     return (
@@ -301,12 +301,12 @@ def believed(condition: Condition, workspace: Workspace) -> bool:
 _DOWNLOADS: Final = frozenset({DOWNLOAD_SLOW, DOWNLOAD_STALLED})
 
 _STREAMING: Final = "ModelMirrorReady"
-"""Condition of a Workspace whose pods stream their weights: the page of such a pod looks like that
-of a download that stalls."""
+"""Condition of a Workspace whose pods stream their weights: the metrics page of such a pod looks
+like a stalled download."""
 
 
 def probe_runtime(scope: InferenceSetScope) -> Iterator[Finding]:
-    """Yield what the rules found in pods' metrics; no download of weights that are streamed."""
+    """Yield the faults that the rules found in metrics, except downloads of streamed weights."""
     workspaces = (
         each for each in scope.workspaces if each.status.condition(_STREAMING) is not None
     )
@@ -317,6 +317,6 @@ def probe_runtime(scope: InferenceSetScope) -> Iterator[Finding]:
 
 
 def waits_for_replicas(scope: InferenceSetScope) -> bool:
-    """Tell whether fewer replicas are ready than wanted: a scale-out, or a rollout."""
+    """Return True if fewer replicas are ready than wanted: a scale-out, or a rollout."""
     ready = scope.object.status.ready_replicas
     return ready is not None and ready < scope.object.wanted
