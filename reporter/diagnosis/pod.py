@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from itertools import takewhile
 from typing import Final
 
 from reporter.catalogue.resources import PODS
@@ -32,7 +33,7 @@ from reporter.diagnosis.case import (
     statuses,
     why_not_made,
 )
-from reporter.diagnosis.containers import of_container, unready
+from reporter.diagnosis.containers import OF_IMAGES, OF_START, of_container, unready
 from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.diagnosis.storage import bound_claims, why_not_attached
 from reporter.diagnosis.texts import MOUNTS, NODE_REFUSALS, end_of, meaning
@@ -48,6 +49,9 @@ _OF_SET_UP: Final = (
     "VolumePermissionChangeInProgress",
 )  # fmt: skip
 """Reasons of Events that explain why a pod on a node has no container yet."""
+
+_PAST: Final = frozenset({"Pulling", "Pulled", "Created", "Started"})
+"""Reasons of Events of a pod whose volumes and network were set up before."""
 
 _SAYS_LESS: Final = ("Unable to attach or mount volumes", "context deadline exceeded")
 """Kubelet messages about a volume that only say that it took too long."""
@@ -116,11 +120,12 @@ def _of_containers(case: Case, container: str) -> Diagnosis | None:
 
 def _set_up(case: Case) -> Diagnosis | None:
     """Return why the volumes, network or devices of a pod on a node cannot be set up."""
-    if has_run(case.pod):
+    if has_run(case.pod) or _is_set_up(case.pod):
         return None
     if held := why_not_attached(case.pod, case.snapshot):
         return held
-    said = [each for each in case.events if each.reason in _OF_SET_UP]
+    since = takewhile(lambda each: each.reason not in _PAST, case.events)
+    said = [each for each in since if each.reason in _OF_SET_UP]
     said = [each for each in said if not any(less in each.message for less in _SAYS_LESS)] or said
     place = case.place()
     for each in said:
@@ -136,6 +141,12 @@ def _set_up(case: Case) -> Diagnosis | None:
     reason, end = said[0].reason, end_of(said[0].message, 240)
     cause = f"it cannot be set up on node {case.node} ({reason}): {end}"
     return Diagnosis("set-up", cause, reason, sureness=Sureness.UNKNOWN)
+
+
+def _is_set_up(pod: Pod) -> bool:
+    """True if a container waits for what comes after volumes and network, such as its image."""
+    states = (each.state.waiting for each in statuses(pod) if each.state)
+    return any(each is not None and each.reason in OF_IMAGES | OF_START for each in states)
 
 
 def _mounted(case: Case, text: str) -> str:
