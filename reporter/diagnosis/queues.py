@@ -7,6 +7,7 @@ cause, and the others wait for it.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -133,7 +134,9 @@ def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -
     if check := _failing_check(workload):
         said = cut(clean(check.message), _SAID_BYTES).rstrip(". ")
         values = {"check": check.name, "state": check.state, "said": said, "place": line}
-        return _CHECK.of(WORKLOADS.ref(workload), shared=False, **values)
+        at_fault = _CHECK.of(WORKLOADS.ref(workload), shared=False, **values)
+        waits = "Wait for the check, or look at what it names."
+        return replace(at_fault, action=waits) if check.state == "Pending" else at_fault
     for name, status in (("Evicted", "True"), ("QuotaReserved", "False"), ("Admitted", "False")):
         found = workload.status.condition(name, status)
         if found is None:

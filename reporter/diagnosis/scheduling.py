@@ -467,8 +467,10 @@ class _Look:
 
     def _lame(self, found: Diagnosis, resource: str) -> Diagnosis | None:
         """Return `found` with a node that is not Ready and may have devices not offered yet."""
+        kinds = {each.metadata.label(_MACHINE) for each in self.nodes if is_ready(each)} - {None}
         for node in self.nodes:
-            may_have = fit.has_accelerator(node, resource) or has_no_network(node)
+            new = has_no_network(node) and node.metadata.label(_MACHINE) not in kinds
+            may_have = fit.has_accelerator(node, resource) or new
             if not is_ready(node) and may_have and not self._of_control_plane(node):
                 name, why = clean(node.name), why_not_ready(node, self.snapshot, self.ask)
                 cause = f"{found.cause}; {name} is not Ready{why}"
@@ -524,6 +526,8 @@ class _Look:
             t.key.startswith(_CONTROL_PLANE) for d in self.unmet[node.name] for t in d.taints(node)
         )
 
+
+_MACHINE: Final = "node.kubernetes.io/instance-type"
 
 _MEND: Final = {
     fit.Plugin.CORDON: ("node-cordoned", "Uncordon the node, or ask for what others have."),

@@ -245,6 +245,17 @@ def test_the_cause_is_worked_out(pod, docs, wanted):
     assert words in found.cause
 
 
+def test_a_new_node_of_a_kind_without_devices_is_not_to_be_mended_for_them():
+    """Each node has no network when it joins; one of its machine type says what it will offer."""
+    kind = {"node.kubernetes.io/instance-type": "m5.large"}
+    joins = unready("b", "NetworkPluginNotReady message:cni plugin not initialized")
+    joins["metadata"]["labels"] |= kind
+    pod = waiting(said(2, f"1 {TAINTS}", "1 Insufficient nvidia.com/gpu"), 1)
+    found = why(pod, node("a", labels=kind), joins)
+    assert "not Ready" not in found.cause
+    assert "b" not in found.action.split()
+
+
 def revision(pod, name):
     """A pod of a ReplicaSet."""
     pod["metadata"]["ownerReferences"] = [

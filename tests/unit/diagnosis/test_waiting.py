@@ -210,6 +210,15 @@ def test_pods_that_wait_for_one_queue_share_their_cause(named, mend):
     assert (str(found.object) if found.shared else None) == mend
 
 
+@pytest.mark.parametrize(
+    ("named", "does"),
+    [("a check that makes it wait", "Mend"), ("a check that has not answered", "Wait")],
+)
+def test_a_check_that_has_not_answered_is_not_at_fault(named, does):
+    patch, docs, events, _ = QUEUES[named]
+    assert told_of_queue(patch, docs, events).action.startswith(does)
+
+
 def told_of_queue(patch, docs, events):
     pod = waiting("pod group is not ready, 1 Pending")
     pod["metadata"].update(patch["metadata"])
