@@ -256,6 +256,15 @@ def test_a_new_node_of_a_kind_without_devices_is_not_to_be_mended_for_them():
     assert "b" not in found.action.split()
 
 
+def test_a_pod_that_ended_is_no_network_plugin():
+    """A DaemonSet replaces a pod that was evicted, and the old one stays."""
+    joins = unready("a", "NetworkPluginNotReady message:cni plugin not initialized")
+    old = placed("cilium-x", "a", ready=False, labels={"k8s-app": "cilium"}, phase="Failed")
+    found = why(waiting(said(1, f"1 {TAINTS}"), 1), joins, old)
+    assert "a is not Ready" in found.cause
+    assert "cilium-x" not in found.cause
+
+
 def revision(pod, name):
     """A pod of a ReplicaSet."""
     pod["metadata"]["ownerReferences"] = [
