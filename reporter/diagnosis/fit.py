@@ -325,11 +325,19 @@ def shown(resource: str, value: float) -> str:
     return f"{value:.4g}" if value == int(value) or value > 1 else f"{round(value * 1000)}m"
 
 
-def some(names: Iterable[str], most: int = 3) -> str:
-    """Return the first names and the number of the rest: `gpu-1, gpu-2, gpu-3 and 4 more`."""
-    found = [clean(each) for each in names]
-    if len(found) > most:
-        return f"{', '.join(found[:most])} and {len(found) - most} more"
+MOST_NAMED: Final = 3
+
+
+def some(names: Iterable[str], most: int = MOST_NAMED, *, count: int | None = None) -> str:
+    """Return the first names and the number of the rest: `gpu-1, gpu-2, gpu-3 and 4 more`.
+
+    `count` is the number of all, where `names` are only the first.
+    """
+    every = list(names)
+    found = [clean(each) for each in every[:most]]
+    more = (len(every) if count is None else count) - len(found)
+    if more > 0:
+        return f"{', '.join(found)} and {more} more"
     return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
 
 

@@ -14,10 +14,12 @@ these, only "more than any node has" is reported.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from heapq import nsmallest
+from itertools import chain
+from typing import Final, NamedTuple, TypeAlias
 
 from reporter.catalogue.resources import NODES, PODS
 from reporter.diagnosis import autoscalers, beside, devices, fit, queues, storage
@@ -219,19 +221,44 @@ def _words(said: str) -> str:
     return f" (scheduler: {cut(text, _WORDS_BYTES)})" if text else ""
 
 
-Held: TypeAlias = Mapping[tuple[str, str], Mapping[str, int]]
-"""Numbers of devices that pods hold, by (node, resource) and pod."""
+class _Holders(NamedTuple):
+    """The pods that hold devices of a node: how many pods and devices, and the first names."""
+
+    pods: int
+    devices: int
+    first: list[str]
+
+
+Held: TypeAlias = Mapping[tuple[str, str], _Holders]
+"""Who holds devices, by (node, resource)."""
+
+
+def _on_nodes(snapshot: Snapshot) -> Iterator[Pod]:
+    for each in snapshot[PODS]:
+        if each.spec.node_name and each.status.phase not in ("Succeeded", "Failed"):
+            yield each
 
 
 def _devices_held(snapshot: Snapshot) -> Held:
     """Return the devices that pods hold; cached, else each pending pod would scan all pods."""
     held: dict[tuple[str, str], dict[str, int]] = {}
-    for each in snapshot[PODS]:
-        if each.spec.node_name and each.status.phase not in ("Succeeded", "Failed"):
-            for name, count in each.spec.devices:
-                of_node = held.setdefault((each.spec.node_name, name), {})
-                of_node[f"{each.namespace}/{each.name}"] = count
-    return held
+    for each in _on_nodes(snapshot):
+        for name, count in each.spec.devices:
+            of_node = held.setdefault((each.spec.node_name or "", name), {})
+            of_node[f"{each.namespace}/{each.name}"] = count
+    return {
+        place: _Holders(len(pods), sum(pods.values()), nsmallest(fit.MOST_NAMED, pods))
+        for place, pods in held.items()
+    }
+
+
+def _by_deployment(snapshot: Snapshot) -> Mapping[tuple[str, str], list[Pod]]:
+    """Return the pods with devices on nodes, by namespace and Deployment."""
+    found: dict[tuple[str, str], list[Pod]] = {}
+    for each in _on_nodes(snapshot):
+        if each.spec.devices and (of := _revision_of(each)):
+            found.setdefault((each.namespace, of[0]), []).append(each)
+    return found
 
 
 @dataclass(slots=True)
@@ -270,7 +297,8 @@ class _Look:
 
     def free(self, node: Node, resource: str) -> float:
         """Return how much of a device no visible pod holds on a node; less may be free."""
-        return fit.offered(node, resource) - sum(self.held.get((node.name, resource), {}).values())
+        held = self.held.get((node.name, resource))
+        return fit.offered(node, resource) - (held.devices if held else 0)
 
     @property
     def agrees(self) -> bool:
@@ -343,8 +371,10 @@ class _Look:
         free = [self.free(node, resource) for node in able]
         size = {fit.offered(node, resource) for node in able}
         names = fit.some(each.name for each in able)
-        pods = sorted({p for n in able for p in self.held.get((n.name, resource), ())})
-        holders = f" (pods {fit.some(pods)})" if pods else ""
+        held = [each for n in able if (each := self.held.get((n.name, resource)))]
+        first = sorted(chain.from_iterable(each.first for each in held))
+        pods = fit.some(first, count=sum(each.pods for each in held))
+        holders = f" (pods {pods})" if pods else ""
         asks = fit.shown(resource, demand.asks)
         if sum(free) >= demand.asks:
             parts = sorted((each for each in free if each > 0), reverse=True)
@@ -368,16 +398,18 @@ class _Look:
     def _older(self, able: list[Node], demand: fit.Demand) -> str:
         """Return a pod of an older revision of the same Deployment that holds enough devices."""
         mine = _revision_of(self.pod)
-        for node in able if mine else ():
-            lacks = demand.asks - self.free(node, demand.what)
-            for key, count in self.held.get((node.name, demand.what), {}).items():
-                namespace, _, name = key.partition("/")
-                other = self.snapshot[PODS].get(namespace, name)
-                of = _revision_of(other) if other and namespace == self.pod.namespace else None
-                if count < lacks or not (mine and of and other):
-                    continue
-                if of[0] == mine[0] and of[1] != mine[1] and _is_older(other, self.pod):
-                    return name
+        if mine is None:
+            return ""
+        nodes = {each.name: each for each in able}
+        key = (self.pod.namespace, mine[0])
+        for other in self.snapshot.once(_by_deployment, _by_deployment).get(key, ()):
+            node = nodes.get(other.spec.node_name or "")
+            if node is None or _revision_of(other) == mine or not _is_older(other, self.pod):
+                continue
+            if dict(other.spec.devices).get(demand.what, 0) >= demand.asks - self.free(
+                node, demand.what
+            ):
+                return other.name
         return ""
 
     def _state(self) -> Diagnosis | None:
