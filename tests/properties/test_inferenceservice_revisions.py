@@ -26,7 +26,6 @@ from reporter.stacks.kserve.objects import (
     KnativeServiceStatus,
     Mode,
     TrafficEntry,
-    named_mode,
 )
 from tests.unit.probes.building import NOW, SINCE
 from tests.unit.stacks.kserve.derived.building import predictor_pod, typed
@@ -139,7 +138,7 @@ def facts(draw):
     inferenceservice = msgspec.convert(doc, InferenceService)
     return InferenceServiceFacts(
         inferenceservice=inferenceservice,
-        mode=named_mode(inferenceservice) or Mode.KNATIVE,
+        mode=inferenceservice.named_mode or Mode.KNATIVE,
         services=draw(st.one_of(st.none(), services)),
         deployments=draw(st.one_of(st.none(), several)),
         pods=draw(st.one_of(st.none(), PODS)),

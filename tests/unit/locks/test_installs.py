@@ -35,7 +35,14 @@ def tracked():
     for name in listed:
         written = name.endswith(READ) or "Dockerfile" in name
         apart = name.startswith(
-            ("CHANGELOG", "docs/decisions/", "tests/data/", "tests/unit/locks/")
+            # Those of diagnosis quote logs.
+            (
+                "CHANGELOG",
+                "docs/decisions/",
+                "tests/data/",
+                "tests/unit/diagnosis/",
+                "tests/unit/locks/",
+            )
         )
         if written and not apart and (ROOT / name).exists():
             yield name, (ROOT / name).read_text(encoding="utf-8")
