@@ -71,7 +71,7 @@ def _selected(term: PodAffinityTerm, owner: Pod, snapshot: Snapshot) -> Iterator
     for space in term.namespaces or (owner.namespace,):
         selector = term.label_selector
         for each in snapshot[PODS].selected(space, selector) if selector else ():
-            if _is_placed(each) and _applies(term, owner, each):
+            if each.is_placed and _applies(term, owner, each):
                 yield each
 
 
@@ -85,7 +85,7 @@ def _terms(
     return grouped(
         ((space, *_label(term)), (each, term))
         for each in snapshot[PODS]
-        if each.spec.affinity and _is_placed(each)
+        if each.spec.affinity and each.is_placed
         for term in each.spec.affinity.kept_away
         for space in set(term.namespaces or (each.namespace,))
     )
@@ -94,10 +94,6 @@ def _terms(
 def _label(term: PodAffinityTerm) -> tuple[str, str]:
     labels = (term.label_selector and term.label_selector.match_labels) or {}
     return max(labels.items(), key=lambda each: (len(each[1]), each), default=_ANY)
-
-
-def _is_placed(pod: Pod) -> bool:
-    return bool(pod.spec.node_name) and pod.status.phase not in ("Succeeded", "Failed")
 
 
 def _applies(term: PodAffinityTerm, owner: Pod, other: Pod) -> bool:

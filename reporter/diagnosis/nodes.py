@@ -53,7 +53,6 @@ def _networks(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
     for each in snapshot[PODS]:
         node = each.spec.node_name or ""
         network = any(each.metadata.label(key) == value for key, value in _NETWORK_LABELS)
-        ended = each.status.phase in ("Succeeded", "Failed")
-        if node and network and not ended and not each.status.condition("Ready", "True"):
+        if each.is_placed and network and not each.status.condition("Ready", "True"):
             found[node] = (*found.get(node, ()), each)
     return found

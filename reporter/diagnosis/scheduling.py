@@ -14,7 +14,7 @@ these, only "more than any node has" is reported.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from heapq import nsmallest
@@ -233,17 +233,11 @@ Held: TypeAlias = Mapping[tuple[str, str], _Holders]
 """Who holds devices, by (node, resource)."""
 
 
-def _on_nodes(snapshot: Snapshot) -> Iterator[Pod]:
-    for each in snapshot[PODS]:
-        if each.spec.node_name and each.status.phase not in ("Succeeded", "Failed"):
-            yield each
-
-
 def _devices_held(snapshot: Snapshot) -> Held:
     """Return the devices that pods hold; cached, else each pending pod would scan all pods."""
     held: dict[tuple[str, str], dict[str, int]] = {}
-    for each in _on_nodes(snapshot):
-        for name, count in each.spec.devices:
+    for each in snapshot[PODS]:
+        for name, count in each.spec.devices if each.is_placed else ():
             of_node = held.setdefault((each.spec.node_name or "", name), {})
             of_node[f"{each.namespace}/{each.name}"] = count
     return {
@@ -255,8 +249,8 @@ def _devices_held(snapshot: Snapshot) -> Held:
 def _by_deployment(snapshot: Snapshot) -> Mapping[tuple[str, str], list[Pod]]:
     """Return the pods with devices on nodes, by namespace and Deployment."""
     found: dict[tuple[str, str], list[Pod]] = {}
-    for each in _on_nodes(snapshot):
-        if each.spec.devices and (of := _revision_of(each)):
+    for each in snapshot[PODS]:
+        if each.is_placed and each.spec.devices and (of := _revision_of(each)):
             found.setdefault((each.namespace, of[0]), []).append(each)
     return found
 

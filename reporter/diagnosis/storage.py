@@ -228,7 +228,7 @@ def _elsewhere(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
 def _users_of_claims(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
     found: dict[str, list[Pod]] = {}
     for each in snapshot[r.PODS].in_namespace(namespace):
-        if each.spec.node_name and each.status.phase not in ("Succeeded", "Failed"):
+        if each.is_placed:
             for name in each.claims:
                 found.setdefault(name, []).append(each)
     return found

@@ -36,7 +36,6 @@ _NAME_BYTES: Final = 253
 _CAUSE_BYTES: Final = 80
 _DETAIL_BYTES: Final = 300
 _CAUSE_TEXT_BYTES: Final = 480
-_TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 _SAME_SYNC: Final = timedelta(seconds=1)
 
 SET_UP_BUDGET: Final = timedelta(minutes=5)
@@ -119,7 +118,7 @@ def counts(pod: Pod) -> bool:
 
     A terminating pod is not, nor is a pod in a terminal phase, such as the leftover of an eviction.
     """
-    return not pod.deleting and pod.status.phase not in _TERMINAL_PHASES
+    return not pod.deleting and not pod.ended
 
 
 def had_been_ready(pod: Pod) -> bool:
@@ -211,7 +210,7 @@ def fault_of(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta) 
     among them does not count as gone. A pod that was never Ready may take `startup_budget`, unless
     a startup probe of its containers sets a time.
     """
-    if pod.status.phase in _TERMINAL_PHASES and not pod.deleting:
+    if pod.ended and not pod.deleting:
         return None
     if lost := _lost_node(pod, nodes):
         return lost

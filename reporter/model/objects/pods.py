@@ -220,6 +220,9 @@ class ContainerStatus(base.Part, frozen=True):
     last_state: ContainerState | None = None
 
 
+_TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
+
+
 class PodStatus(base.Conditioned, frozen=True):
     phase: str | None = None
     reason: str | None = None
@@ -260,6 +263,16 @@ class Pod(base.KubeObject, frozen=True):
             force_setattr(self.spec, "claims", found or None)
         if self.spec.node_name and self.status.condition("Ready", "True"):
             force_setattr(self, "spec", self.spec.settled())
+
+    @property
+    def ended(self) -> bool:
+        """True in a terminal phase: nothing of it runs any more (Kubernetes, "Pod Lifecycle")."""
+        return self.status.phase in _TERMINAL_PHASES
+
+    @property
+    def is_placed(self) -> bool:
+        """True if it takes up room on a node."""
+        return bool(self.spec.node_name) and not self.ended
 
     @property
     def claims(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
-from reporter.model.objects import HttpRoute, InferencePool, Pod
+from reporter.model.objects import HttpRoute, InferencePool
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import of_workload
 from reporter.served.ways import NO_SERVICE, worst_way
@@ -113,9 +113,9 @@ def _selects_none(scope: InferenceSetScope, pool: InferencePool) -> Iterator[Fin
         return
     own = scope.pods
     others = scope.snapshot[r.PODS].selected(pool.namespace, selector)
-    if any(selector.matches(each.metadata.labels) for each in own if _is_there(each)):
+    if any(selector.matches(each.metadata.labels) for each in own if not each.ended):
         return
-    if any(map(_is_there, others)):
+    if not all(each.ended for each in others):
         return
     yield scope.finding(
         reason=MODEL_ROUTE,
@@ -126,11 +126,6 @@ def _selects_none(scope: InferenceSetScope, pool: InferencePool) -> Iterator[Fin
         created=pool.created,
         budget=None if any(map(counts, own)) else startup_budget(scope),
     )
-
-
-def _is_there(pod: Pod) -> bool:
-    """Return True if a pod runs or is about to, or did until it was deleted a moment ago."""
-    return pod.status.phase not in {"Succeeded", "Failed"}
 
 
 def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:

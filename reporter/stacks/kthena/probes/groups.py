@@ -267,7 +267,6 @@ NOT_MADE: Final = 26
 
 _TOO_MANY: Final = 5
 _NOT_UP: Final = frozenset({InstanceStatus.CREATING, InstanceStatus.NOT_FOUND})
-_TERMINAL: Final = frozenset({"Failed", "Succeeded"})
 
 
 def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
@@ -299,7 +298,7 @@ def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
 
 
 def _ended(scope: ModelServingScope, pod: Pod) -> PodFault | None:
-    if pod.deleting or pod.status.phase not in _TERMINAL:
+    if pod.deleting or not pod.ended:
         return None
     text = "ended with success, but should run"
     succeeded = PodFault(cause="Succeeded", detail=text, severity=ENDED)
