@@ -322,7 +322,7 @@ def _by_hook(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosi
         if _is_about(each, ended):
             plain = each.message.strip() == "PostStartHook failed"
             said = "" if plain else f": {end_of(each.message)}"
-            cause = f"{case.words(status.name)} is ended since its postStart hook fails{said}"
+            cause = f"{case.words(status.name)} is ended because its postStart hook fails{said}"
             action = "Run the hook's command in the container: its output is in no log."
             return Diagnosis("hook", cause, "postStart hook fails", action)
     return None

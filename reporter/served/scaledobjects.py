@@ -75,7 +75,7 @@ def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
         replicas = f"{to.replicas} replica(s)" if to and static else "what spec.fallback says"
         return fallback, f"does not work: {warning or words(fallback)}; it falls back to {replicas}"
     if ready is not None and ready.reason == _SOME_FAIL:
-        return ready, f"works by a part of its triggers: {warning or words(ready)}"
+        return ready, f"works with only some of its triggers: {warning or words(ready)}"
     return None
 
 

@@ -120,7 +120,7 @@ async def test_triggers_that_fail(stage, controller, namespace, prometheus, repl
     await scaler.says(Ready="Unknown")
     await model.fires(
         c.SCALING_NOT_READY,
-        "ScaledObject llama works by a part of its triggers: KEDAScalerFailed: ",
+        "ScaledObject llama works with only some of its triggers: KEDAScalerFailed: ",
         "connection refused",
     )
     await scaler.patch({"triggers": [trigger(prometheus.url)]})
