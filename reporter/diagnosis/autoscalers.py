@@ -25,7 +25,7 @@ from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail
 from reporter.snapshot.snapshot import Snapshot
 
-_SAID_BYTES: Final = 260
+_QUOTED_BYTES: Final = 260
 _BOOT: Final = timedelta(minutes=15)
 """A requested machine normally becomes a node within this time."""
 
@@ -54,16 +54,16 @@ _KARPENTER: Final = (
         "the requirements of {pool} leave no instance type",
      "Mend spec.template.spec.requirements of {pool}."),
     ("does not have known values", "node-label",
-        "it asks for a label that no NodePool sets ({said})",
+        "it asks for a label that no NodePool sets ({message})",
      "Mend nodeSelector or affinity, or set the label in a NodePool."),
     ("no instance type met", "nodepool-unusable",
         "no instance type that {pool} allows meets what it asks for",
      "Widen the requirements of {pool}, or mend nodeSelector and affinity."),
     ("incompatible requirements", "node-label",
-        "no NodePool makes nodes with the labels that it asks for ({said})",
+        "no NodePool makes nodes with the labels that it asks for ({message})",
      "Mend nodeSelector or affinity, or the requirements of a NodePool."),
     ("did not tolerate", "node-taint",
-        "it does not tolerate the taints of the nodes that Karpenter would make ({said})",
+        "it does not tolerate the taints of the nodes that Karpenter would make ({message})",
      "Add a toleration to the pod, or remove the taint from the NodePool."),
 )  # fmt: skip
 """Fragments of Karpenter's `FailedScheduling`, the most specific first."""
@@ -98,7 +98,7 @@ _LATE: Final = Wording("node-late",
     f"{{cause}}, and none came in {_BOOT // timedelta(minutes=1)} min", "no node came",
     "Look at the machine in the cloud, and at what its kubelet may reach.",
     Sureness.LIKELY)  # fmt: skip
-_MAKES_NONE: Final = Wording("karpenter", "Karpenter makes no node: {said}",
+_MAKES_NONE: Final = Wording("karpenter", "Karpenter makes no node: {message}",
     "Karpenter makes no node",
     "Look at the NodePools.")  # fmt: skip
 _LIMITS_USED: Final = Wording("nodepool-limits",
@@ -106,37 +106,39 @@ _LIMITS_USED: Final = Wording("nodepool-limits",
     "limits of NodePool {pool}",
     "Raise spec.limits of NodePool {pool}.")  # fmt: skip
 _NOT_READY: Final = Wording("nodepool-unusable",
-    "NodePool {pool} makes no nodes: {name} is False ({said})",
+    "NodePool {pool} makes no nodes: {name} is False ({message})",
     "NodePool {pool} is not ready", "Mend what the condition names.")  # fmt: skip
 _OF_CLAIM: Final = "NodeClaim {name}: {reason}"
 _MACHINE_REFUSED: Final = Wording("capacity",
-    "the cloud refuses the machine of NodeClaim {name}: {said}", _OF_CLAIM,
+    "the cloud refuses the machine of NodeClaim {name}: {message}", _OF_CLAIM,
     "Look at quota, instance type and zone.")  # fmt: skip
 _OF_LAUNCH: Final = {
     ("Registered", "NodeNotFound"): Wording("node-not-joining",
         "the machine of NodeClaim {name} runs, and its kubelet does not join", _OF_CLAIM,
         "Look at the machine's boot log and at what its kubelet may reach."),
     ("Initialized", "ResourceNotRegistered"): Wording("device-missing",
-        "node {node} is there, and nothing offers its devices: {said}", _OF_CLAIM,
+        "node {node} is there, and nothing offers its devices: {message}", _OF_CLAIM,
         "Look at the device plugin on the node."),
     **{("Initialized", each): Wording("node-starting",
-        "node {node} is not ready for pods yet: {said}", _OF_CLAIM,
+        "node {node} is not ready for pods yet: {message}", _OF_CLAIM,
         "Look at who should lift the taint, or at the node.")
         for each in ("StartupTaintsExist", "KnownEphemeralTaintsExist", "NodeNotReady")},
 }  # fmt: skip
 """Why a machine is not a usable node, by the type and reason of its NodeClaim's condition."""
 
-_CLOUD_QUOTA: Final = Wording("quota", "no node comes, the cloud's quota is used up: {said}",
+_CLOUD_QUOTA: Final = Wording(
+    "quota", "no node comes, the cloud's quota is used up: {message}",
     "the cloud's quota is used up", "Raise the quota of the cloud.")  # fmt: skip
-_CLOUD_FULL: Final = Wording("capacity", "no node comes, the cloud has no capacity for it: {said}",
+_CLOUD_FULL: Final = Wording(
+    "capacity", "no node comes, the cloud has no capacity for it: {message}",
     "the cloud has no capacity for it",
     "Allow other zones or instance types, or reserve capacity.")  # fmt: skip
-_PROJECT_QUOTA: Final = Wording("quota", "no node comes, the project's quota is used up: {said}",
+_PROJECT_QUOTA: Final = Wording("quota", "no node comes, the project's quota is used up: {message}",
     "the project's quota is used up", "Raise the quota.")  # fmt: skip
-_ZONE_FULL: Final = Wording("capacity", "no node comes, the zone has no capacity: {said}",
+_ZONE_FULL: Final = Wording("capacity", "no node comes, the zone has no capacity: {message}",
     "the zone has no capacity",
     "Try another zone or machine type, or reserve capacity.")  # fmt: skip
-_POOL_FULL: Final = Wording("capacity", "no node comes, the node pool cannot grow: {said}",
+_POOL_FULL: Final = Wording("capacity", "no node comes, the node pool cannot grow: {message}",
     "the node pool cannot grow",
     "Try another zone or machine type, or reserve capacity.")  # fmt: skip
 
@@ -185,9 +187,9 @@ def _others(snapshot: Snapshot, kind: str) -> Iterator[ForeignEvent]:
             yield from events
 
 
-def _said(text: str) -> str:
-    said = clean(text.removeprefix("Failed to schedule pod, "))
-    return cut(said, _SAID_BYTES).rstrip(". ")
+def _quoted(text: str) -> str:
+    message = clean(text.removeprefix("Failed to schedule pod, "))
+    return cut(message, _QUOTED_BYTES).rstrip(". ")
 
 
 def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
@@ -209,13 +211,13 @@ def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
         return Diagnosis(
             code=code,
             cause=f"Karpenter makes no node: "
-            f"{cause.format(pool=name, said=_said(part), asks=asks)}",
-            brief=cut(cause.format(pool=name, said="see Karpenter's Event", asks=asks), 80),
+            f"{cause.format(pool=name, message=_quoted(part), asks=asks)}",
+            brief=cut(cause.format(pool=name, message="see Karpenter's Event", asks=asks), 80),
             object=NODEPOOLS.ref_named("", pool) if pool else None,
             action=action.format(pool=name),
             shared=bool(pool),
         )
-    return _unusable(snapshot) or _MAKES_NONE.of(said=_said(event.message))
+    return _unusable(snapshot) or _MAKES_NONE.of(message=_quoted(event.message))
 
 
 def _pool_of(part: str, snapshot: Snapshot) -> str:
@@ -252,8 +254,10 @@ def _unusable(snapshot: Snapshot) -> Diagnosis | None:
     for pool in snapshot[NODEPOOLS]:
         for name in ("NodeClassReady", "ValidationSucceeded", "Ready"):
             if found := pool.status.condition(name, "False"):
-                said = detail(found.reason, found.message, _SAID_BYTES)
-                return _NOT_READY.of(NODEPOOLS.ref(pool), pool=pool.name, name=name, said=said)
+                message = detail(found.reason, found.message, _QUOTED_BYTES)
+                return _NOT_READY.of(
+                    NODEPOOLS.ref(pool), pool=pool.name, name=name, message=message
+                )
     return None
 
 
@@ -292,7 +296,7 @@ def _not_launched(claim: NodeClaim, step: str, condition: Condition) -> Diagnosi
         name=claim.name,
         node=claim.status.node_name or claim.name,
         reason=reason,
-        said=detail(condition.reason, condition.message, _SAID_BYTES),
+        message=detail(condition.reason, condition.message, _QUOTED_BYTES),
     )
 
 
@@ -300,7 +304,7 @@ def _no_capacity(event: ForeignEvent) -> Diagnosis:
     quota = any(
         each in event.message for each in ("VcpuLimitExceeded", "MaxSpotInstanceCount", "Quota")
     )
-    return (_CLOUD_QUOTA if quota else _CLOUD_FULL).of(said=_said(event.message))
+    return (_CLOUD_QUOTA if quota else _CLOUD_FULL).of(message=_quoted(event.message))
 
 
 def _not_triggered(event: ForeignEvent, snapshot: Snapshot) -> Diagnosis | None:
@@ -319,7 +323,7 @@ def _failed_group(snapshot: Snapshot) -> Diagnosis | None:
         if event.reason in _NO_CAPACITY:
             group = _OWN_GROUP.search(event.message)
             name = f" in node group {clean(group[1])}" if group else ""
-            cause = f"no node comes{name}: {_said(event.message)}"
+            cause = f"no node comes{name}: {_quoted(event.message)}"
             return replace(_no_capacity(event), cause=cause, object=_STATUS)
     return None
 
@@ -327,4 +331,4 @@ def _failed_group(snapshot: Snapshot) -> Diagnosis | None:
 def _gke(event: ForeignEvent) -> Diagnosis:
     text = event.message
     full = _ZONE_FULL if "out of resources" in text else _POOL_FULL
-    return (_PROJECT_QUOTA if "quota exceeded" in text.lower() else full).of(said=_said(text))
+    return (_PROJECT_QUOTA if "quota exceeded" in text.lower() else full).of(message=_quoted(text))

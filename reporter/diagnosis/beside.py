@@ -19,7 +19,7 @@ from reporter.snapshot.snapshot import Snapshot
 def _wanted(pod: Pod, snapshot: Snapshot) -> str:
     """Return the pods that it wants to be near, the topology key, and where those pods run."""
     affinity = pod.spec.affinity and pod.spec.affinity.pod_affinity
-    told = []
+    rules = []
     nodes = list(snapshot[NODES])
     for each in (affinity.required if affinity else None) or ():
         where = f"{selected(each.label_selector)} by {clean(each.topology_key)}"
@@ -29,8 +29,8 @@ def _wanted(pod: Pod, snapshot: Snapshot) -> str:
             where += ", a label that no node has"
         elif found:
             where += f": {some(sorted(found))}"
-        told.append(where)
-    return "; ".join(told[:2])
+        rules.append(where)
+    return "; ".join(rules[:2])
 
 
 def _unwanted(pod: Pod, snapshot: Snapshot) -> str:
@@ -59,9 +59,9 @@ _BY_TEXT: Final[dict[str, Callable[[Pod, Snapshot], str]]] = {
 }
 
 
-def which(said: str, pod: Pod, snapshot: Snapshot) -> str:
+def which(message: str, pod: Pod, snapshot: Snapshot) -> str:
     """Return in brackets the pods and rules behind a scheduler message, or an empty string."""
-    of = _BY_TEXT.get(said)
+    of = _BY_TEXT.get(message)
     found = of(pod, snapshot) if of else ""
     return f" ({found})" if found else ""
 

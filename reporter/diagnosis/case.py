@@ -105,7 +105,7 @@ class Case:
         """The Events of others about the pod, the newest first."""
         return self.snapshot.evidence.events_of("Pod", self.pod)
 
-    def said(self, reason: str, container: str = "") -> Iterator[ForeignEvent]:
+    def events_with(self, reason: str, container: str = "") -> Iterator[ForeignEvent]:
         """Yield the Events of a reason, newest first; only those about `container`, if given."""
         alone = sum(not each.ready for each in statuses(self.pod)) <= 1
         named = re.compile(rf"\b{re.escape(container)}\b")
@@ -159,14 +159,14 @@ def last_words(message: str | None) -> str:
     lines = clean_lines(message or "")
     if not lines:
         return ""
-    said = _RUNNING.sub("", lines[-1])
-    return cut(" ".join(said.split()), _WORDS_BYTES)
+    line = _RUNNING.sub("", lines[-1])
+    return cut(" ".join(line.split()), _WORDS_BYTES)
 
 
 def ending(ended: Terminated) -> str:
     """Return a suffix for the end of a container: its exit code and its last words."""
-    said = last_words(ended.message)
-    return f" ({exit_words(ended.exit_code, ended.reason)})" + (f": {said}" if said else "")
+    words = last_words(ended.message)
+    return f" ({exit_words(ended.exit_code, ended.reason)})" + (f": {words}" if words else "")
 
 
 _CREATES: Final = frozenset({"FailedCreate", "FailedCreatePod", "FailedCreateWorkerStatefulSet"})

@@ -69,8 +69,8 @@ def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
     by_signal = ended.exit_code in _BY_SIGNAL and ended.reason != "ContainerStatusUnknown"
     hook = _by_hook(case, status, ended) if by_signal else None
     killed = hook or (_killed_by(case, status, ended) if by_signal else None)
-    said = killed or _log(case, status, ended)
-    return said or _killed_by(case, status, ended, by_time=False)
+    found = killed or _log(case, status, ended)
+    return found or _killed_by(case, status, ended, by_time=False)
 
 
 def of_its_log(case: Case, status: ContainerStatus) -> str:
@@ -112,11 +112,11 @@ def _secrets(case: Case) -> str:
 
 def _start(case: Case, container: str, reason: str, *, text: str | None) -> Diagnosis | None:
     name, place = case.words(container), case.place(container)
-    said = text or _longest(case, "Failed", container)
-    found = meaning(STARTS, said, place)
+    message = text or _longest(case, "Failed", container)
+    found = meaning(STARTS, message, place)
     if found is not None:
         return replace(found, cause=f"{name} cannot start: {found.cause} ({reason})")
-    end = end_of(said) if said else ""
+    end = end_of(message) if message else ""
     if not end:
         return None
     cause = f"{name} cannot start ({reason}): {end}"
@@ -166,15 +166,15 @@ def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
 
 
 def _by_log(case: Case, name: str, log: LogCause, *, what: str) -> Diagnosis:
-    said = log.sentence.rstrip(".")
+    brief = log.sentence.rstrip(".")
     if log.signature == _SEES_NO_GPU:
-        said += _given_one(case)
+        brief += _given_one(case)
     if log.signature == _OTHER_PROCESSOR:
         place = case.place(name).values
-        said += f": {place['image']} on node {place['node']}{place['processor']}"
-    code, cause = log.kind or "log", f"{case.words(name)} {what}; probably: {said}"
+        brief += f": {place['image']} on node {place['node']}{place['processor']}"
+    code, cause = log.kind or "log", f"{case.words(name)} {what}; probably: {brief}"
     return Diagnosis(
-        code, cause, said, log.action, sureness=Sureness.LIKELY, signature=log.signature
+        code, cause, brief, log.action, sureness=Sureness.LIKELY, signature=log.signature
     )
 
 
@@ -199,8 +199,8 @@ def _longest(case: Case, reason: str, container: str) -> str:
 
     Follow-ups such as "Error: ErrImagePull" say less than the message that they follow.
     """
-    said = (each.message for each in case.said(reason, container))
-    return max(islice(said, 10), key=len, default="")
+    messages = (each.message for each in case.events_with(reason, container))
+    return max(islice(messages, 10), key=len, default="")
 
 
 _KILLING: Final = re.compile(r"failed (?P<probe>liveness|startup) probe", re.IGNORECASE)
@@ -286,7 +286,7 @@ def _killed_by(
     spec = case.spec(status.name)
     if spec is None or not (by_time or ended.finished_at):
         return None
-    if found := _said_killing(case, status.name, ended):
+    if found := _killing_probe(case, status.name, ended):
         return _killed(case, spec, found, sureness=Sureness.CERTAIN)
     asked = (("startup", spec.startup_probe), ("liveness", spec.liveness_probe))
     # The liveness probe does not run before the start-up probe has succeeded.
@@ -296,12 +296,12 @@ def _killed_by(
     return None
 
 
-def _said_killing(case: Case, container: str, ended: Terminated) -> str:
+def _killing_probe(case: Case, container: str, ended: Terminated) -> str:
     """Return the probe for which the kubelet says that it ended a container, or nothing.
 
     An Event lasts an hour: one from another time is about another exit.
     """
-    for each in case.said("Killing", container):
+    for each in case.events_with("Killing", container):
         found = _KILLING.search(each.message)
         if found is not None and _is_about(each, ended):
             return found["probe"].lower()
@@ -318,11 +318,11 @@ def _by_hook(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosi
 
     Newer kubelets omit the hook's output (pkg/kubelet/kuberuntime, startContainer).
     """
-    for each in case.said(_HOOK_FAILED, status.name):
+    for each in case.events_with(_HOOK_FAILED, status.name):
         if _is_about(each, ended):
             plain = each.message.strip() == "PostStartHook failed"
-            said = "" if plain else f": {end_of(each.message)}"
-            cause = f"{case.words(status.name)} is ended because its postStart hook fails{said}"
+            output = "" if plain else f": {end_of(each.message)}"
+            cause = f"{case.words(status.name)} is ended because its postStart hook fails{output}"
             action = "Run the hook's command in the container: its output is in no log."
             return Diagnosis("hook", cause, "postStart hook fails", action)
     return None
@@ -373,13 +373,12 @@ def _answer(case: Case, spec: Container, kind: str) -> _Answer | None:
         kind, spec.readiness_probe
     )
     timeout = (probe.timeout_seconds if probe else None) or 1
-    for each in case.said("Unhealthy", spec.name):
-        said = each.message
-        failed = _UNHEALTHY.search(said)
+    for each in case.events_with("Unhealthy", spec.name):
+        failed = _UNHEALTHY.search(each.message)
         if failed is None or failed["probe"].lower() != kind:
             continue
         for answer in _ANSWERS:
-            found = answer.pattern.search(said)
+            found = answer.pattern.search(each.message)
             if found is not None:
                 return answer._replace(text=answer.text.format(*found.groups(""), timeout=timeout))
         return None

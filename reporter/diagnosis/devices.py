@@ -48,7 +48,7 @@ _CONDITIONS: Final = (
 """Conditions of AKS's node problem detector that are True if devices are at fault."""
 
 
-_UNHEALTHY: Final = Wording("device-unhealthy", "{whole} offers {offer}: {bad} {said}",
+_UNHEALTHY: Final = Wording("device-unhealthy", "{whole} offers {offer}: {bad} {state}",
     "{bad} {resource} unhealthy on {name}",
     "Look for Xid errors on {name}, reset the device, then restart the device plugin's pod "
     "there.")  # fmt: skip
@@ -70,14 +70,14 @@ def why_missing(
     )
     if 0 < has < capacity:
         bad, all_of_it = shown(resource, capacity - has), shown(resource, capacity)
-        said = f"{'is' if bad == '1' else 'are'} unhealthy{_said_by(node)}"
+        state = f"{'is' if bad == '1' else 'are'} unhealthy{_condition_text(node)}"
         offer = f"{shown(resource, has)} of its {all_of_it} {resource}"
         return _UNHEALTHY.of(
             NODES.ref(node),
             whole=whole,
             offer=offer,
             bad=bad,
-            said=said,
+            state=state,
             resource=resource,
             name=name,
         )
@@ -85,7 +85,7 @@ def why_missing(
     if capacity:
         offers = f"offers none of its {shown(resource, capacity)} {resource}"
     why, action, sure = _why_none(node, resource, snapshot, ask=ask)
-    cause = f"{whole} {offers}{_said_by(node)}" + (f": {why}" if why else "")
+    cause = f"{whole} {offers}{_condition_text(node)}" + (f": {why}" if why else "")
     brief, action = (
         f"{name} offers no {resource}",
         action or f"Look at the device plugin on {name}.",
@@ -175,8 +175,8 @@ def _plumbing(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
 
 
 def _no_plugin(node: Node, resource: str, snapshot: Snapshot) -> tuple[str, str, Sureness]:
-    if said := _policy(snapshot):
-        return said, "Look at the ClusterPolicy and at the operator's pods.", Sureness.CERTAIN
+    if why := _policy(snapshot):
+        return why, "Look at the ClusterPolicy and at the operator's pods.", Sureness.CERTAIN
     if not snapshot.absence_known(PODS):
         return "", "", Sureness.CERTAIN
     if any(map(is_plugin, chain(*snapshot.once(_plumbing, _plumbing).values()))):
@@ -236,7 +236,7 @@ def other_names(nodes: Iterable[Node], resource: str) -> str:
     return f" (there are {some(found)})" if found else ""
 
 
-def _said_by(node: Node) -> str:
+def _condition_text(node: Node) -> str:
     """Return in brackets what the node's own conditions say about its devices, or nothing."""
     bad = ((name, "True") for name in _CONDITIONS)
     for name, status in (*bad, ("AcceleratedHardwareReady", "False")):

@@ -299,8 +299,8 @@ def selected(selector: o.LabelSelector | None) -> str:
     if selector is None:
         return "no pods"
     labels = (f"{clean(k)}={clean(v)}" for k, v in sorted((selector.match_labels or {}).items()))
-    said = (*labels, *map(_requirement, selector.match_expressions or ()))
-    return cut(" and ".join(said) or "all pods", 200)
+    parts = (*labels, *map(_requirement, selector.match_expressions or ()))
+    return cut(" and ".join(parts) or "all pods", 200)
 
 
 def _requirement(each: o.SelectorRequirement) -> str:
@@ -341,7 +341,9 @@ def some(names: Iterable[str], most: int = MOST_NAMED, *, count: int | None = No
     return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
 
 
-_COUNTED: Final = re.compile(r"0/(?P<nodes>\d{1,9}) nodes are available: (?P<rest>.*)", re.DOTALL)
+_COUNTED: Final = re.compile(
+    r"0/(?P<nodes>\d{1,9}) nodes are available: (?P<reasons>.*)", re.DOTALL
+)
 _ENTRY: Final = re.compile(r"(?P<count>\d{1,6}) (?P<text>[^,]+)")
 
 
@@ -363,7 +365,7 @@ class NodeCounts:
 
     def of(self, text: str) -> int:
         """Return how many nodes it refused with texts that start with `text`."""
-        return sum(n for said, n in self.by_text.items() if said.startswith(text))
+        return sum(n for each, n in self.by_text.items() if each.startswith(text))
 
     def lacking(self, resource: str) -> int:
         """Return how many nodes have too little of a resource left."""
@@ -381,9 +383,9 @@ def counts_of(message: str | None) -> NodeCounts | None:
     found = _COUNTED.search(message or "")
     if found is None:
         return None
-    said = re.split(r"\.(?: |$)", found["rest"], maxsplit=1)[0]
+    reasons = re.split(r"\.(?: |$)", found["reasons"], maxsplit=1)[0]
     texts: Counter[str] = Counter()
-    for each in _ENTRY.finditer(said):
+    for each in _ENTRY.finditer(reasons):
         text = each["text"].strip().replace("had taint {", "had untolerated taint {")
         texts[_SYNONYMS.get(text, text)] += int(each["count"])
     return NodeCounts(int(found["nodes"]), texts)

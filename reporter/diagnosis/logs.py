@@ -504,8 +504,8 @@ def _cleaned(number: int, text: str) -> Iterator[Line]:
     second = level = ""
     if (stamp := _STAMP.match(text)) and not _PREFIXES[2].match(text):
         text, second = text[stamp.end() :], stamp["time"]
-    if text.startswith("{") and (told := _of_json(text)):
-        level, text = told
+    if text.startswith("{") and (parsed := _of_json(text)):
+        level, text = parsed
     for each in text.split("\n"):
         yield from _stripped(Line(number, each[:_LINE], second=second), level)
 

@@ -28,13 +28,13 @@ def why_not_ready(node: Node, snapshot: Snapshot, ask: Ask | None) -> str:
     ready = node.status.condition("Ready", "False")
     if ready is None or not ready.message:
         return ""
-    said = end_of(ready.message)
+    message = end_of(ready.message)
     pods = snapshot.entry(_networks, node.name, _networks) or ()
     if not pods or not has_no_network(node):
-        return f" ({said})"
+        return f" ({message})"
     why = ask(pods[0]) if ask else None
     place = f"{pods[0].namespace}/{clean(pods[0].name)}"
-    return f" ({said}; pod {place} of its network plugin {_state(why.cause if why else '')})"
+    return f" ({message}; pod {place} of its network plugin {_state(why.cause if why else '')})"
 
 
 def has_no_network(node: Node) -> bool:

@@ -125,10 +125,10 @@ def _set_up(case: Case) -> Diagnosis | None:
     if held := why_not_attached(case.pod, case.snapshot):
         return held
     since = takewhile(lambda each: each.reason not in _PAST, case.events)
-    said = [each for each in since if each.reason in _OF_SET_UP]
-    said = [each for each in said if not any(less in each.message for less in _SAYS_LESS)] or said
+    events = [each for each in since if each.reason in _OF_SET_UP]
+    events = [e for e in events if not any(less in e.message for less in _SAYS_LESS)] or events
     place = case.place()
-    for each in said:
+    for each in events:
         text = _COMMAND.sub("", _MANUAL.sub("", each.message))
         found = meaning(MOUNTS, text, place, mounted=_mounted(case, each.message))
         if found is not None:
@@ -136,9 +136,9 @@ def _set_up(case: Case) -> Diagnosis | None:
             more = f": {why.cause}" if why else ""
             cause = f"it cannot be set up: {found.cause}{more}"
             return replace(found, cause=cause, action=why.action if why else found.action)
-    if not said:
+    if not events:
         return None
-    reason, end = said[0].reason, end_of(said[0].message, 240)
+    reason, end = events[0].reason, end_of(events[0].message, 240)
     cause = f"it cannot be set up on node {case.node} ({reason}): {end}"
     return Diagnosis("set-up", cause, reason, sureness=Sureness.UNKNOWN)
 
@@ -208,14 +208,14 @@ def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     """Return a diagnosis if a controller keeps recreating the pod, unseen in restart counts."""
     for kind, name in _controllers(pod):
         api, reason, what = _RECREATED[kind]
-        said = [
+        events = [
             each
             for each in snapshot.evidence.events_about(pod.namespace, kind, name)
             if each.reason == reason
         ]
-        if len(said) > 1 or any(each.count > 1 for each in said) or (said and kind == "Job"):
+        if len(events) > 1 or any(each.count > 1 for each in events) or (events and kind == "Job"):
             brief = f"{kind} {name} {what}"
-            cause = f"{brief} ({end_of(said[0].message, 200)})"
+            cause = f"{brief} ({end_of(events[0].message, 200)})"
             action = "Look at the log of the pod that fails, as long as it is there."
             ref = ObjectRef(api, kind, pod.namespace, name)
             return Diagnosis("recreated", cause, brief, action, object=ref)
@@ -258,8 +258,8 @@ def _of_job(namespace: str, name: str, pod: Pod | None, *, snapshot: Snapshot) -
     why = why_not_made("Job", ref, snapshot) if pod is None else None
     if why is not None:
         return replace(why, cause=f"{job} cannot make its pods: {why.cause}")
-    said = snapshot.evidence.events_about(namespace, "Job", name)
-    if not any(each.reason == "BackoffLimitExceeded" for each in said):
+    events = snapshot.evidence.events_about(namespace, "Job", name)
+    if not any(each.reason == "BackoffLimitExceeded" for each in events):
         return None
     ends = filter(None, map(last_end, statuses(pod))) if pod is not None else ()
     last = next((f": its last one ended{ending(each)}" for each in ends if is_error(each)), "")

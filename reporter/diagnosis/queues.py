@@ -33,7 +33,7 @@ _GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 _KUEUE_GATES: Final = ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")
 _QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 _GROUP_LABEL: Final = "kueue.x-k8s.io/pod-group-name"
-_SAID_BYTES: Final = 240
+_QUOTED_BYTES: Final = 240
 _POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"
 _NOT_ENOUGH_QUOTA: Final = re.compile(
     r"insufficient unused quota for (?P<what>\S+) in flavor (?P<flavor>\S+?),? (?P<more>\S+) more "
@@ -53,14 +53,14 @@ _NO_NAME: Final = Wording("queue-missing",
     "no LocalQueue is named",
     "Label what makes it kueue.x-k8s.io/queue-name, or create LocalQueue {place}/default.",
     missing=True)  # fmt: skip
-_INACTIVE: Final = Wording("queue-inactive", "ClusterQueue {name} admits nothing: {said}",
+_INACTIVE: Final = Wording("queue-inactive", "ClusterQueue {name} admits nothing: {message}",
     "ClusterQueue {name} is inactive", "Mend what the ClusterQueue names.")  # fmt: skip
 _TOO_LARGE: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
     "Ask for less, or raise the quota of the queue.")  # fmt: skip
 _NOT_ADMITTED: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
     "Free quota, raise it, or look at what Kueue names.")  # fmt: skip
 _CHECK: Final = Wording("admission-check",
-    "Kueue's admission check {check} keeps it in {place} ({state}): {said}",
+    "Kueue's admission check {check} keeps it in {place} ({state}): {message}",
     "admission check {check}", "Mend what the check names.")  # fmt: skip
 _CLOSED: Final = Wording("queue-closed", "queue {name} of Volcano is closed",
     "queue {name} is closed",
@@ -68,14 +68,14 @@ _CLOSED: Final = Wording("queue-closed", "queue {name} of Volcano is closed",
 _FULL: Final = Wording("queue-quota",
     "queue {name}: {used} of {most} {resource} are used, and the group asks for {asks}",
     "queue {name} is full", "Free {resource} in the queue, or raise its capability.")  # fmt: skip
-_KEPT_OUT: Final = Wording("queue-quota", "{place} of Volcano does not let its group in: {said}",
+_KEPT_OUT: Final = Wording("queue-quota", "{place} of Volcano does not let its group in: {message}",
     "{place} is full",
     "Free what the queue uses, or raise its capability.")  # fmt: skip
 _UNNAMED: Final = Wording("queue-quota",
-    "{place} of Volcano does not let its group in: {said}; its capability "
+    "{place} of Volcano does not let its group in: {message}; its capability "
     "does not name {names}, which may count as none of it there", "{place} is full",
     "Name {names} in the capability of the queue.", Sureness.LIKELY)  # fmt: skip
-_GANG: Final = Wording("gang", "its group cannot be scheduled together: {said}",
+_GANG: Final = Wording("gang", "its group cannot be scheduled together: {message}",
     "its group cannot be scheduled together", "Look at PodGroup {name}.")  # fmt: skip
 _OF_OTHERS: Final = Wording("gang",
     "it waits for {others} of its group, for which there is no node",
@@ -105,7 +105,9 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     cluster = snapshot[CLUSTERQUEUES].get("", local.spec.cluster_queue) if local else None
     inactive = cluster.status.condition("Active", "False") if cluster else None
     if cluster is not None and inactive is not None:
-        return _INACTIVE.of(CLUSTERQUEUES.ref(cluster), name=cluster.name, said=_said(inactive))
+        return _INACTIVE.of(
+            CLUSTERQUEUES.ref(cluster), name=cluster.name, message=_quoted(inactive)
+        )
     if workload is None:
         return None
     if not queue and _says_no_queue(workload):
@@ -116,8 +118,8 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 def _says_no_queue(workload: KueueWorkload) -> bool:
     """True if Kueue reports a missing LocalQueue (pkg/cache/queue, Inadmissible)."""
-    said = workload.status.condition("QuotaReserved", "False")
-    return said is not None and "LocalQueue" in (said.message or "")
+    condition = workload.status.condition("QuotaReserved", "False")
+    return condition is not None and "LocalQueue" in (condition.message or "")
 
 
 def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
@@ -132,8 +134,8 @@ def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -
     """Return why Kueue does not admit a Workload, from its failing check or its conditions."""
     line = f"queue {clean(queue)}" if queue else "its queue"
     if check := _failing_check(workload):
-        said = cut(clean(check.message), _SAID_BYTES).rstrip(". ")
-        values = {"check": check.name, "state": check.state, "said": said, "place": line}
+        message = cut(clean(check.message), _QUOTED_BYTES).rstrip(". ")
+        values = {"check": check.name, "state": check.state, "message": message, "place": line}
         at_fault = _CHECK.of(WORKLOADS.ref(workload), shared=False, **values)
         waits = "Wait for the check, or look at what it names."
         return replace(at_fault, action=waits) if check.state == "Pending" else at_fault
@@ -141,16 +143,18 @@ def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -
         found = workload.status.condition(name, status)
         if found is None:
             continue
-        said, never = _said(found), "maximum capacity" in (found.message or "")
+        message, never = _quoted(found), "maximum capacity" in (found.message or "")
         quota = _NOT_ENOUGH_QUOTA.search(found.message or "")
-        cause = f"Kueue does not admit it in {line}: {said}"
+        cause = f"Kueue does not admit it in {line}: {message}"
         if never or found.reason == "ExceedsMaxQuota":
-            cause = f"{line} can never admit it, it asks for more than the queue's maximum: {said}"
+            cause = (
+                f"{line} can never admit it, it asks for more than the queue's maximum: {message}"
+            )
         elif quota:
             what, flavor = clean(quota["what"]), clean(quota["flavor"])
             cause = f"{line} lacks {quota['more']} {what} of unused quota (flavor {flavor})"
         elif name == "Evicted":
-            cause = f"Kueue evicted it ({clean(found.reason or 'Evicted')}): {said}"
+            cause = f"Kueue evicted it ({clean(found.reason or 'Evicted')}): {message}"
         full = quota is not None and not never and place_ref is not None
         about = place_ref if full else WORKLOADS.ref(workload)
         wording = _TOO_LARGE if never else _NOT_ADMITTED
@@ -174,8 +178,8 @@ def _failing_check(workload: KueueWorkload) -> AdmissionCheck | None:
     return min(found, key=lambda each: states.index(each.state), default=None)
 
 
-def _said(condition: Condition) -> str:
-    return cut(clean(condition.message or condition.reason or ""), _SAID_BYTES).rstrip(". ")
+def _quoted(condition: Condition) -> str:
+    return cut(clean(condition.message or condition.reason or ""), _QUOTED_BYTES).rstrip(". ")
 
 
 def _volcano(pod: Pod, name: str, snapshot: Snapshot) -> Diagnosis | None:
@@ -205,10 +209,12 @@ def why_not_let_in(group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
                     resource=resource,
                     asks=shown(resource, asks[resource]),
                 )
-    return _said_full(group, queue, snapshot)
+    return _full_by_event(group, queue, snapshot)
 
 
-def _said_full(group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot) -> Diagnosis | None:
+def _full_by_event(
+    group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot
+) -> Diagnosis | None:
     """Return a diagnosis if Volcano's Event says that the queue is full.
 
     Some versions treat resources that the capability omits as zero (volcano-sh/volcano#3426), so
@@ -222,9 +228,9 @@ def _said_full(group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot) 
     place = f"queue {clean(queue.name)}" if queue else "its queue"
     capability = amounts(queue.spec.capability) if queue else {}
     unnamed = sorted(amounts(group.spec.min_resources).keys() - capability) if capability else []
-    ref, said = QUEUES.ref(queue) if queue else None, cut(clean(full.message), _SAID_BYTES)
+    ref, message = QUEUES.ref(queue) if queue else None, cut(clean(full.message), _QUOTED_BYTES)
     wording = _UNNAMED if unnamed else _KEPT_OUT
-    return wording.of(ref, place=place, said=said, names=some(unnamed))
+    return wording.of(ref, place=place, message=message, names=some(unnamed))
 
 
 def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
@@ -232,8 +238,8 @@ def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, list[P
     for each in snapshot[PODS].in_namespace(namespace):
         group = each.metadata.annotation(_GROUP_NAME)
         refused = each.status.condition("PodScheduled", "False")
-        said = (refused.message if refused else "") or ""
-        if group and refused and ("nodes are available" in said or not _WAITS.search(said)):
+        message = (refused.message if refused else "") or ""
+        if group and refused and ("nodes are available" in message or not _WAITS.search(message)):
             found.setdefault(group, []).append(each)
     return found
 
@@ -242,15 +248,15 @@ def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     """Return Volcano's cause for the group if this pod only waits for others of its group."""
     condition = group.status.condition("Unschedulable", "True")
     scheduled = pod.status.condition("PodScheduled")
-    said = (scheduled.message if scheduled else "") or ""
-    if "nodes are available" in said or condition is None:
+    message = (scheduled.message if scheduled else "") or ""
+    if "nodes are available" in message or condition is None:
         return None
     refused = partial(_refused_by_group, pod.namespace)
     found = snapshot.entry(("refused of groups", pod.namespace), group.name, refused) or ()
     others = some(each.name for each in found if each.name != pod.name)
     wording = _OF_OTHERS if others else _GANG
     name = f"{group.namespace}/{group.name}"
-    return wording.of(others=others, said=_said(condition), name=name)
+    return wording.of(others=others, message=_quoted(condition), name=name)
 
 
 def _pod_group(pod: Pod, name: str, snapshot: Snapshot) -> PodGroup | None:

@@ -97,7 +97,7 @@ _OF_CARDS: Final = {
     "NodeInsufficientDevice": "there are fewer cards than it asks for",
 }
 """HAMi's codes for why a node's cards do not fit."""
-_NO_CARD: Final = Wording("device-share", "{why} on {nodes} (HAMi: {said})",
+_NO_CARD: Final = Wording("device-share", "{why} on {nodes} (HAMi: {code})",
     "no card of {nodes} fits", "Ask for less, free cards, or add nodes.")  # fmt: skip
 
 _NO_SCHEDULER: Final = Wording("no-scheduler",
@@ -156,12 +156,12 @@ def why_unscheduled(
     if scheduled.status != "False" or pod.status.nominated_node_name:
         return None
     message = scheduled.message or ""
-    if claim := storage.why_claim_waits(pod, snapshot, said=message):
+    if claim := storage.why_claim_waits(pod, snapshot, message=message):
         return claim
-    if (look := _Look.at(pod, snapshot, message, ask=ask)) is not None:
-        here = look.diagnosis()
+    if (check := _NodeCheck.at(pod, snapshot, message, ask=ask)) is not None:
+        here = check.diagnosis()
     else:
-        here = _by_words(pod, snapshot, fit.counts_of(message), said=message)
+        here = _by_words(pod, snapshot, fit.counts_of(message), message=message)
     gone = autoscalers.why_no_node(pod, snapshot) or autoscalers.what_comes(pod, snapshot, now)
     if gone is None and (here is None or here.code in _FOR_WANT_OF_NODES):
         gone = autoscalers.why_none_can_come(pod, snapshot)
@@ -192,13 +192,13 @@ def _is_older(other: Pod, pod: Pod) -> bool:
 
 
 def _by_words(
-    pod: Pod, snapshot: Snapshot, counts: fit.NodeCounts | None, *, said: str
+    pod: Pod, snapshot: Snapshot, counts: fit.NodeCounts | None, *, message: str
 ) -> Diagnosis | None:
     """Return a cause that only messages of the scheduler or its extender name, or None."""
-    if missing := _NO_DEVICE_CLASS.search(said):
+    if missing := _NO_DEVICE_CLASS.search(message):
         return _NO_CLASS_OF_DEVICES.of(name=missing[1])
-    words = _words(said) if counts else ""
-    for text in counts.others if counts else [said]:
+    words = _words(message) if counts else ""
+    for text in counts.others if counts else [message]:
         for begins, code, cause, action in _PLAIN:
             if begins in text:
                 which = beside.which(begins, pod, snapshot)
@@ -207,17 +207,17 @@ def _by_words(
     return next(filter(None, (_by_extender(each.message) for each in refused)), None)
 
 
-def _by_extender(said: str) -> Diagnosis | None:
+def _by_extender(message: str) -> Diagnosis | None:
     """Return why HAMi finds no card for a pod (HAMi, pkg/device/common/common.go)."""
-    for code, names in _EXTENDER.findall(said):
+    for code, names in _EXTENDER.findall(message):
         if code in _OF_CARDS:
-            return _NO_CARD.of(nodes=fit.some(names.split(",")), why=_OF_CARDS[code], said=code)
+            return _NO_CARD.of(nodes=fit.some(names.split(",")), why=_OF_CARDS[code], code=code)
     return None
 
 
-def _words(said: str) -> str:
+def _words(message: str) -> str:
     """Return the scheduler's message in brackets, to append to a cause."""
-    text = clean(re.split(r"\.(?: |$)", said, maxsplit=1)[0])
+    text = clean(re.split(r"\.(?: |$)", message, maxsplit=1)[0])
     return f" (scheduler: {cut(text, _WORDS_BYTES)})" if text else ""
 
 
@@ -256,12 +256,12 @@ def _by_deployment(snapshot: Snapshot) -> Mapping[tuple[str, str], list[Pod]]:
 
 
 @dataclass(slots=True)
-class _Look:
+class _NodeCheck:
     """All nodes checked against a pod's demands."""
 
     pod: Pod
     snapshot: Snapshot
-    said: str
+    message: str
     counts: fit.NodeCounts | None
     demands: list[fit.Demand]
     nodes: list[Node]
@@ -271,7 +271,9 @@ class _Look:
     ask: Ask | None = None
 
     @classmethod
-    def at(cls, pod: Pod, snapshot: Snapshot, said: str, *, ask: Ask | None) -> "_Look | None":
+    def at(
+        cls, pod: Pod, snapshot: Snapshot, message: str, *, ask: Ask | None
+    ) -> "_NodeCheck | None":
         """Check all nodes against a pod's demands; None if the nodes are not known."""
         everywhere = list(snapshot[NODES])
         named = fit.named_nodes(pod)
@@ -282,12 +284,12 @@ class _Look:
         unmet = {n.name: [d for d in demands if not d.is_met(n)] for n in nodes}
         left_out = len(everywhere) - len(nodes)
         held = snapshot.once(_devices_held, _devices_held)
-        counts = fit.counts_of(said)
-        look = cls(pod, snapshot, said, counts, demands, nodes, unmet, held, left_out, ask)
+        counts = fit.counts_of(message)
+        check = cls(pod, snapshot, message, counts, demands, nodes, unmet, held, left_out, ask)
         # Drop resources that no node offers and an extender schedules, such as GPU memory.
-        look.demands = [d for d in demands if look._most(d) or not look._denied(d)]
-        look.unmet = {n: [d for d in unmet[n] if d in look.demands] for n in unmet}
-        return look
+        check.demands = [d for d in demands if check._most(d) or not check._denied(d)]
+        check.unmet = {n: [d for d in unmet[n] if d in check.demands] for n in unmet}
+        return check
 
     def free(self, node: Node, resource: str) -> float:
         """Return how much of a device no visible pod holds on a node; less may be free."""
@@ -323,12 +325,12 @@ class _Look:
             return replace(found, sureness=Sureness.LIKELY)
         kept = never or found
         known = never and self.counts.nodes <= len(self.nodes) + self.left_out
-        words = "" if known else _words(self.said)
+        words = "" if known else _words(self.message)
         return replace(kept, cause=kept.cause + words, sureness=Sureness.LIKELY)
 
     def _room(self, able: list[Node]) -> Diagnosis | None:
         """Return why nodes that meet all demands do not take the pod: full, or as messages say."""
-        others = _by_words(self.pod, self.snapshot, self.counts, said=self.said)
+        others = _by_words(self.pod, self.snapshot, self.counts, message=self.message)
         lacking = [
             each.what
             for each in self._asked()
@@ -386,8 +388,8 @@ class _Look:
                 f"for {asks}{holders}"
             )
         older = self._older(able, demand)
-        told = _HELD_BY_ITS_OLDER if older else _NONE_FREE
-        return told.of(cause=cause, asks=asks, resource=resource, older=older)
+        wording = _HELD_BY_ITS_OLDER if older else _NONE_FREE
+        return wording.of(cause=cause, asks=asks, resource=resource, older=older)
 
     def _older(self, able: list[Node], demand: fit.Demand) -> str:
         """Return a pod of an older revision of the same Deployment that holds enough devices."""
@@ -423,13 +425,13 @@ class _Look:
                 nodes, demand.what, self.snapshot, role=self._only(nodes), ask=self.ask
             )
         whys = sorted({demand.why(each) for each in nodes})
-        name, told = nodes[0].name, _CORDONED if demand.plugin is fit.Plugin.CORDON else _OUT
+        name, wording = nodes[0].name, _CORDONED if demand.plugin is fit.Plugin.CORDON else _OUT
         more = why_not_ready(nodes[0], self.snapshot, self.ask) if demand.state else ""
         cause = f"{clean(name)}, {self._only(nodes)}, {fit.some(whys)}{more}"
         if len(nodes) > 1:
             each_why = "; ".join(f"{clean(each.name)} {demand.why(each)}" for each in nodes[:3])
             cause = f"{self._only(nodes)} are out: {each_why}"
-        return told.of(NODES.ref(nodes[0]), cause=cause, name=name, why=whys[0])
+        return wording.of(NODES.ref(nodes[0]), cause=cause, name=name, why=whys[0])
 
     def _nowhere(self) -> list[fit.Demand]:
         """Return the devices that no node offers, if the pod's labels rule out other nodes.
@@ -456,9 +458,8 @@ class _Look:
         if not found:
             return None
         found.sort(key=lambda each: (order.index(each.plugin), not is_device(each.what)))
-        told = [self._unmet_by_all(each) for each in found[:2]]
-        first = told[0]
-        return replace(first, cause="; and ".join(each.cause for each in told))
+        unmet = [self._unmet_by_all(each) for each in found[:2]]
+        return replace(unmet[0], cause="; and ".join(each.cause for each in unmet))
 
     def _denied(self, demand: fit.Demand) -> bool:
         """True if the scheduler does not miss a resource that nodes lack (dynamic allocation)."""
@@ -488,8 +489,8 @@ class _Look:
                 return replace(found, action=f"Set aside {resource} on nodes, or ask for none.")
             idle = devices.why_idle(found, self.nodes, snapshot=self.snapshot, resource=resource)
             return self._lame(found, resource) or idle
-        told = _DEVICES_TOO_LARGE if is_device(resource) else _TOO_LARGE
-        return told.of(asks=asks, resource=resource, most=fit.shown(resource, most))
+        wording = _DEVICES_TOO_LARGE if is_device(resource) else _TOO_LARGE
+        return wording.of(asks=asks, resource=resource, most=fit.shown(resource, most))
 
     def _lame(self, found: Diagnosis, resource: str) -> Diagnosis | None:
         """Return `found` with a node that is not Ready and may have devices not offered yet."""
@@ -530,20 +531,22 @@ class _Look:
             return None
         found = sorted(groups.items(), key=lambda item: (-len(item[1]), item[1][0].name))
         demand, nodes = found[0][0][0], found[0][1]
-        told = [_group_text(*each) for each in found[:2]]
+        texts = [_group_text(*each) for each in found[:2]]
         if with_devices:
             near = [n for n in others if n not in pool and len(self.unmet[n.name]) == 1]
             near = [n for n in near if demand.plugin is fit.Plugin.LABEL]
             what = asked[0]
-            told = [
+            texts = [
                 (
                     f"no node with {fit.shown(what.what, what.asks)} {what.what} takes it: "
-                    f"{'; '.join(told)}"
+                    f"{'; '.join(texts)}"
                 ),
                 *(_group_text((self.unmet[n.name][0],), [n]) for n in near[:1]),
             ]
         code, action = _MEND[demand.plugin]
-        cause = f"{'' if with_devices else 'no node meets all that it asks for: '}{'; '.join(told)}"
+        cause = (
+            f"{'' if with_devices else 'no node meets all that it asks for: '}{'; '.join(texts)}"
+        )
         brief = f"{clean(nodes[0].name)} {demand.why(nodes[0])}"
         return Diagnosis(code=code, cause=cause, brief=brief, action=action)
 
@@ -572,5 +575,5 @@ _PLURAL: Final = {"has": "have", "is": "are", "does": "do", "offers": "offer", "
 def _group_text(demands: tuple[fit.Demand, ...], nodes: list[Node]) -> str:
     whys = [each.why(nodes[0]).split(" ", 1) for each in demands[:3]]
     verbs = _PLURAL if len(nodes) > 1 else {}
-    told = " and ".join(f"{verbs.get(verb, verb)} {rest}" for verb, rest in whys)
-    return f"{fit.some(each.name for each in nodes)} {told}"
+    text = " and ".join(f"{verbs.get(verb, verb)} {lack}" for verb, lack in whys)
+    return f"{fit.some(each.name for each in nodes)} {text}"

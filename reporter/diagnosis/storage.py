@@ -47,16 +47,16 @@ _NO_SUCH_CLASS: Final = Wording("class-missing",
     "no storage class {name}",
     "Create storage class {name}, or name one that exists.", missing=True)  # fmt: skip
 _NOT_MADE: Final = Wording("claim-provisioning",
-    "the volume for its claim {name} cannot be made: {said}",
+    "the volume for its claim {name} cannot be made: {message}",
     action="Mend what the provisioner names: quota, access mode or permission.")  # fmt: skip
 _NOT_SHARED: Final = Wording("claim-access",
-    "the volume for its claim {name} cannot be made: {kind} makes none with {modes} ({said})",
+    "the volume for its claim {name} cannot be made: {kind} makes none with {modes} ({message})",
     "{kind} makes no volumes with {modes}",
     "Use a class of shared storage (such as NFS or CephFS), or ask for ReadWriteOnce.")  # fmt: skip
 _NO_PROVISIONER: Final = Wording("claim-no-provisioner",
     "no volume is made for its claim {name}: its {provisioner} does not answer",
     action="Look whether the driver's controller runs.", sureness=Sureness.LIKELY)  # fmt: skip
-_NOT_ATTACHED: Final = Wording("volume-attach", "its volume cannot be attached to {node}: {said}",
+_NOT_ATTACHED: Final = Wording("volume-attach", "its volume cannot be attached to {node}: {error}",
     "its volume cannot be attached",
     "Mend what the driver names; look whether its controller runs.")  # fmt: skip
 _ATTACHED: Final = Wording("volume-attached",
@@ -74,19 +74,19 @@ _NO_DRIVER_THERE: Final = Wording("volume-driver",
 )  # fmt: skip
 _WAITS: Final = ("WaitForFirstConsumer", "WaitForPodScheduled")
 _PROVISIONING: Final = timedelta(minutes=2)
-_SAID_BYTES: Final = 260
+_QUOTED_BYTES: Final = 260
 _ATTACH: Final = ("FailedAttachVolume", "FailedMount")
 
 
-def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosis | None:
+def why_claim_waits(pod: Pod, snapshot: Snapshot, *, message: str = "") -> Diagnosis | None:
     """Return why a claim of a pod has no volume; None if each has one, or waits for the pod.
 
-    `said` is the scheduler's message about the pod.
+    `message` is the scheduler's message about the pod.
     """
-    if missing := _NOT_FOUND.search(said) or _BEING_DELETED.search(said):
-        told = _CLAIM_ENDS if "being deleted" in missing[0] else _NO_CLAIM
-        return told.of(r.CLAIMS.ref_named(pod.namespace, missing[1]), name=missing[1])
-    gone = _NO_VOLUME.search(said)
+    if missing := _NOT_FOUND.search(message) or _BEING_DELETED.search(message):
+        wording = _CLAIM_ENDS if "being deleted" in missing[0] else _NO_CLAIM
+        return wording.of(r.CLAIMS.ref_named(pod.namespace, missing[1]), name=missing[1])
+    gone = _NO_VOLUME.search(message)
     for name in pod.claims:
         claim = snapshot[r.CLAIMS].get(pod.namespace, name)
         if claim is None:
@@ -96,7 +96,7 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
         waits = claim.status.phase != "Bound" and not claim.spec.volume_name
         if waits and (why := _pending(claim, snapshot)) is not None:
             return why
-    if "unbound immediate PersistentVolumeClaims" in said:
+    if "unbound immediate PersistentVolumeClaims" in message:
         bound = {claim.name for claim, _ in bound_claims(pod, snapshot)}
         names = some(each for each in pod.claims if each not in bound)
         if not names:  # the scheduler's message is out of date
@@ -114,14 +114,18 @@ def _pending(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Diagnosis | No
         if event.reason == "FailedBinding" and "no storage class is set" in event.message:
             return _NAMES_NO_CLASS.of(r.CLAIMS.ref(claim), name=claim.name)
         if event.reason == "ProvisioningFailed":
-            said = event.message
-            of_access = _OF_ACCESS.search(said) and _REFUSED.search(said)
+            message = event.message
+            of_access = _OF_ACCESS.search(message) and _REFUSED.search(message)
             if of_access and (modes := _shared_modes(claim)):
                 kind = f"its class {claim.spec.storage_class_name or '(the default one)'}"
                 return _NOT_SHARED.of(
-                    r.CLAIMS.ref(claim), name=claim.name, kind=kind, modes=modes, said=_said(event)
+                    r.CLAIMS.ref(claim),
+                    name=claim.name,
+                    kind=kind,
+                    modes=modes,
+                    message=_quoted(event),
                 )
-            return _NOT_MADE.of(r.CLAIMS.ref(claim), name=claim.name, said=_said(event))
+            return _NOT_MADE.of(r.CLAIMS.ref(claim), name=claim.name, message=_quoted(event))
     return _by_class(claim, events, snapshot)
 
 
@@ -156,9 +160,9 @@ def _no_class(claim: PersistentVolumeClaim, name: str) -> Diagnosis:
     return _NO_SUCH_CLASS.of(r.STORAGECLASSES.ref_named("", name), claim=claim.name, name=name)
 
 
-def _said(event: ForeignEvent) -> str:
+def _quoted(event: ForeignEvent) -> str:
     text = clean(event.message)
-    return cut(text.partition("rpc error: ")[2] or text, _SAID_BYTES).rstrip(". ")
+    return cut(text.partition("rpc error: ")[2] or text, _QUOTED_BYTES).rstrip(". ")
 
 
 def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
@@ -171,8 +175,8 @@ def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
         if driver := _NO_DRIVER.search(event.message):
             return _no_driver(pod, driver[1])
         if "AttachVolume.Attach failed" in event.message or "external-attacher" in event.message:
-            said = _attach_error(pod, event, snapshot)
-            return _NOT_ATTACHED.of(node=pod.spec.node_name or "", said=said)
+            error = _attach_error(pod, event, snapshot)
+            return _NOT_ATTACHED.of(node=pod.spec.node_name or "", error=error)
     if pod.status.condition("PodReadyToStartContainers", "True"):
         return None
     held = next(_attached_elsewhere(pod, snapshot), None)
@@ -185,8 +189,8 @@ def _attach_error(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> str:
             error, of = each.status.attach_error, each.spec.source.persistent_volume_name
             here = (each.spec.node_name, of) == (pod.spec.node_name, volume)
             if here and error and error.message:
-                return cut(clean(error.message), _SAID_BYTES)
-    return _said(event)
+                return cut(clean(error.message), _QUOTED_BYTES)
+    return _quoted(event)
 
 
 def bound_claims(pod: Pod, snapshot: Snapshot) -> Iterator[tuple[PersistentVolumeClaim, str]]:

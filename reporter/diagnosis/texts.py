@@ -381,8 +381,8 @@ _COMPILED: Final[dict[str, re.Pattern[str]]] = {}
 
 def end_of(text: str, limit: int = _QUOTED_BYTES) -> str:
     """Return the last parts, separated by `: `, of a foreign text; the cause is at its end."""
-    said = _without_nothing(clean(text[-_TEXT:]))
-    parts = re.split(r"(?<=: )", said)
+    cleaned = _without_nothing(clean(text[-_TEXT:]))
+    parts = re.split(r"(?<=: )", cleaned)
     kept = parts.pop()
     while parts and len((parts[-1] + kept).encode()) <= limit:
         kept = parts.pop() + kept
@@ -401,16 +401,16 @@ def meaning(
     rows: Iterable[TextRow], text: str | None, place: Context, **more: str
 ) -> Diagnosis | None:
     """Return the diagnosis of the first row that matches a text; `more` are extra values."""
-    said = text or ""
-    if len(said) > _TEXT:
-        said = f"{said[: _TEXT // 2]}\n{said[-_TEXT // 2 :]}"
-    for row in rows if said else ():
+    text = text or ""
+    if len(text) > _TEXT:
+        text = f"{text[: _TEXT // 2]}\n{text[-_TEXT // 2 :]}"
+    for row in rows if text else ():
         pattern = _COMPILED.get(row.pattern)
         if pattern is None:
             pattern = _COMPILED[row.pattern] = re.compile(row.pattern, re.IGNORECASE)
-        found = pattern.search(said)
+        found = pattern.search(text)
         if found is not None:
-            groups = {**found.groupdict(""), **more, "end": end_of(said)}
+            groups = {**found.groupdict(""), **more, "end": end_of(text)}
             return _diagnosis(row, groups, place)
     return None
 

@@ -84,7 +84,7 @@ class Diagnosis:
     missing: bool = False
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The cause as worded in messages, with "probably" if it is only likely."""
         worded = self.sureness is not Sureness.LIKELY or "probably" in self.cause
         return self.cause if worded else f"probably {self.cause}"

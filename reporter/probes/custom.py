@@ -19,7 +19,7 @@ from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.components import managed_namespaces, namespace_ref
 from reporter.workload.owners import DeclaredWorkload, judge_workload, owning_subject
-from reporter.workload.standing import MISSING, WorkloadFault
+from reporter.workload.replica_faults import MISSING, WorkloadFault
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +211,7 @@ def _finding(
 ) -> Finding:
     resource, wanted = workload.resource, workload.workload
     related = resource.ref(found) if found else resource.ref_named(namespace, wanted.name)
-    text = f"{related} is {fault.standing}: {fault.detail}"
+    text = f"{related} is {fault.state}: {fault.detail}"
     if found is None and subject == CLUSTER and len(wanted.namespaces) > 1:
         text += f" (looked in {', '.join(wanted.namespaces)})"
     return Finding(

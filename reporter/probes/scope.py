@@ -36,7 +36,7 @@ from reporter.settings import EvaluationSettings
 from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import ControlPlaneComponent, namespace_ref
-from reporter.workload.standing import WorkloadFault
+from reporter.workload.replica_faults import WorkloadFault
 
 _CAUSE_BYTES: Final = 120
 _NAMESPACE_CAUSE_BYTES: Final = 100

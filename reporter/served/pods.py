@@ -29,7 +29,7 @@ from reporter.workload.pod import (
     startup_time,
     why_ended,
 )
-from reporter.workload.standing import newest_failure
+from reporter.workload.replica_faults import newest_failure
 
 
 def switched_off(
@@ -65,10 +65,10 @@ def not_ready(
     `changed` is when the inputs of Ready last changed; the writer's time to react starts then.
     """
     ready = status.condition("Ready")
-    said = ready.status if ready else "Unknown"
+    value = ready.status if ready else "Unknown"
     wordless = ready is None or not (ready.reason or ready.message)
     warned = warning_about(scope.snapshot, scope.ref) if wordless else ""
-    cause, text = f"Ready is {said}", f"Ready is {said}, {warned or words(ready)}"
+    cause, text = f"Ready is {value}", f"Ready is {value}, {warned or words(ready)}"
     budget = startup if starts or not is_false(ready) else None
     if not status.conditions:
         text = f"{writer} has not written any condition" + (f": {warned}" if warned else "")
@@ -110,7 +110,7 @@ def judge_roles(
     """
     for role in roles:
         for pod, fault in faults_of(scope, role.pods):
-            yield from _told(_At(scope, role), pod, fault)
+            yield from _of_pod(_At(scope, role), pod, fault)
     for role in roles:
         at = _At(scope, role)
         if role.deployment is not None:
@@ -134,7 +134,7 @@ def faults_of(
         yield failed
 
 
-def _told(at: _At, pod: o.Pod, fault: PodFault) -> Iterator[Finding]:
+def _of_pod(at: _At, pod: o.Pod, fault: PodFault) -> Iterator[Finding]:
     where = f"{at.role.title}{_place(pod)}pod {pod.name}"
     worse = 0 if at.role.has_ready_pod else _NONE_SERVES
     although = "" if at.role.has_ready_pod else f"; no {at.role.title}pod is ready"
@@ -242,7 +242,7 @@ def _refused(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
         reason=at.reason("PodsNotCreated"),
         related=at.role.resource.ref(deployment),
         cause=f"{at.role.title}{(failure.reason if failure else '') or 'pods are missing'}",
-        text=f"{at.role.title}pods are not created, {found.told if found else why} (Deployment "
+        text=f"{at.role.title}pods are not created, {found.sentence if found else why} (Deployment "
         f"{deployment.name}){_serves(at.role)}",
         diagnosis=found,
         fails=Fails.REFUSED,
@@ -263,7 +263,7 @@ def _incomplete(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
         return
     why = why_not_made(at.role.resource.kind, groups, at.scope.snapshot)
     begun = max((each.created for each in at.role.pods if each.created), default=groups.created)
-    note = f": {why.told}" if why else ""
+    note = f": {why.sentence}" if why else ""
     note = note or maker_restarted(
         at.role.resource.kind, begun, at.scope.snapshot, settings=at.scope.settings
     )
@@ -308,7 +308,7 @@ def _not_made(at: _At, workload: o.StatefulSet) -> Iterator[Finding]:
         reason=at.reason("PodsNotCreated"),
         related=at.role.resource.ref(workload),
         cause=f"{at.role.title}{why.brief}",
-        text=f"{at.role.title}pods are not created, {why.told} (StatefulSet {workload.name})"
+        text=f"{at.role.title}pods are not created, {why.sentence} (StatefulSet {workload.name})"
         f"{_serves(at.role)}",
         diagnosis=why,
         fails=Fails.REFUSED,

@@ -102,14 +102,14 @@ def judge_scalers(
         if fault is None or any(each.metadata.owned_by(uid) for uid in reported):
             continue
         reported.add(each.metadata.uid)
-        condition, said = fault
+        condition, text = fault
         resource = AUTOSCALERS if isinstance(each, PodAutoscaler) else SCALEDOBJECTS
         of_pods = isinstance(each, PodAutoscaler) and condition.type == "ScalingActive"
         yield scope.finding(
             reason=of_kind("ScalingNotReady", scope.subject.kind),
             related=resource.ref(each),
             cause=condition.reason or f"{condition.type} is False",
-            text=f"{resource.kind} {each.name} {said}{serves}",
+            text=f"{resource.kind} {each.name} {text}{serves}",
             transition=condition.last_transition_time,
             created=each.created,
             budget=startup_budget(scope) if of_pods else budget,

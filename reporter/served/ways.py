@@ -22,7 +22,7 @@ from reporter.snapshot.snapshot import Snapshot
 from reporter.workload import routing
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
 from reporter.workload.pod import is_ready
-from reporter.workload.standing import WorkloadFault
+from reporter.workload.replica_faults import WorkloadFault
 
 SelectsT = TypeVar("SelectsT", bound=o.KubeObject)
 _Selecting: TypeAlias = Mapping[tuple[str, str], tuple[SelectsT, ...]]

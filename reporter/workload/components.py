@@ -28,7 +28,7 @@ from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import NOT_READ, Served, Snapshot
 from reporter.workload.deployment import is_available
-from reporter.workload.standing import pods_of
+from reporter.workload.replica_faults import pods_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

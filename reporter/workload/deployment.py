@@ -25,7 +25,7 @@ from reporter.model.objects import Condition, DaemonSet, Deployment, Labels, Pod
 from reporter.model.text import detail
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload import standing
+from reporter.workload import replica_faults as faults
 from reporter.workload.pod import (
     NOT_SET_UP,
     STARTING,
@@ -56,13 +56,13 @@ def rolls_as_allowed(deployment: Deployment) -> bool:
     return _is_rolling_out(deployment) and 0 < least <= deployment.status.available_replicas
 
 
-def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> standing.WorkloadFault | None:
+def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> faults.WorkloadFault | None:
     """Return the fault of a Deployment, or None.
 
     A rollout within its deadline is not a fault as long as one replica is available.
     """
     if deployment.wanted == 0:
-        return standing.SCALED_TO_ZERO
+        return faults.SCALED_TO_ZERO
     exceeded = exceeded_deadline(deployment)
     down = not is_available(deployment)
     lacking = deployment.status.ready_replicas < deployment.wanted
@@ -179,47 +179,45 @@ class _Replicas:
     """
 
     count: int
-    cause: standing.WorkloadFault
+    cause: faults.WorkloadFault
     since: datetime | None
     only_wait: bool
-    ending: standing.WorkloadFault | None
+    ending: faults.WorkloadFault | None
     lost: bool
-    failed: standing.WorkloadFault | None
+    failed: faults.WorkloadFault | None
 
 
 def _replicas_of(deployment: Deployment, snapshot: Snapshot) -> _Replicas:
     selector, namespace = deployment.spec.selector, deployment.namespace
 
     def find(snapshot: Snapshot) -> _Replicas:
-        pods = standing.pods_of(selector, namespace, snapshot)
-        ending = standing.pods_ending(selector, namespace, snapshot)
-        lost = standing.lost_with_node(ending, snapshot)
-        worst = standing.worst_pod(pods, snapshot) if lost else None
+        pods = faults.pods_of(selector, namespace, snapshot)
+        ending = faults.pods_ending(selector, namespace, snapshot)
+        lost = faults.lost_with_node(ending, snapshot)
+        worst = faults.worst_pod(pods, snapshot) if lost else None
         return _Replicas(
             len(pods),
-            standing.cause_in_pods(pods, namespace, snapshot),
-            standing.not_ready_since(pods),
+            faults.cause_in_pods(pods, namespace, snapshot),
+            faults.not_ready_since(pods),
             only_wait=worst is not None
             and worst[1].severity in {STARTING, NOT_SET_UP, UNSCHEDULABLE},
-            ending=standing.cause_in_ending(ending, snapshot) if ending else None,
+            ending=faults.cause_in_ending(ending, snapshot) if ending else None,
             lost=lost,
-            failed=standing.pods_that_failed(selector, namespace, snapshot),
+            failed=faults.pods_that_failed(selector, namespace, snapshot),
         )
 
     return snapshot.once(("replicas", namespace, selector and selector.key), find)
 
 
-def _cause(
-    deployment: Deployment, replicas: _Replicas, snapshot: Snapshot
-) -> standing.WorkloadFault:
+def _cause(deployment: Deployment, replicas: _Replicas, snapshot: Snapshot) -> faults.WorkloadFault:
     refused = _refused(deployment)
     present = replicas.count if snapshot.known(PODS) else deployment.status.replicas
     if refused is not None and present < deployment.wanted:
         reason = refused.reason or "ReplicaFailure"
         found = refusal(refused.message, deployment.namespace)
-        text = found.told if found else detail(reason, refused.message, _TEXT_BYTES)
+        text = found.sentence if found else detail(reason, refused.message, _TEXT_BYTES)
         words = f"pods cannot be created: {text}"
-        return standing.WorkloadFault(reason, words, diagnosis=found, fails=Fails.REFUSED)
+        return faults.WorkloadFault(reason, words, diagnosis=found, fails=Fails.REFUSED)
     cause, ending = replicas.cause, replicas.ending
     if ending and not replicas.count and deployment.spec.recreates:
         return ending
@@ -252,7 +250,7 @@ def is_daemonset_available(daemonset: DaemonSet) -> bool:
     return daemonset.wanted == 0 or _has_available(daemonset)
 
 
-def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> standing.WorkloadFault | None:
+def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> faults.WorkloadFault | None:
     """Return the fault of a DaemonSet, or None.
 
     While it is available on one node, each step of a rollout has a budget, and so has the first
@@ -280,7 +278,7 @@ def _all_new(pods: Iterable[Pod], snapshot: Snapshot) -> bool:
     """Tell whether each pod was created because its node was new."""
     places = ((pod, snapshot[NODES].get("", pod.spec.node_name or "")) for pod in pods)
     return all(
-        node and node.created and pod.created and pod.created - node.created < standing.STEP_BUDGET
+        node and node.created and pod.created and pod.created - node.created < faults.STEP_BUDGET
         for pod, node in places
     )
 
@@ -312,9 +310,7 @@ def is_statefulset_available(statefulset: StatefulSet) -> bool:
     return statefulset.wanted != 0 and (ready if available is None else available) > 0
 
 
-def judge_statefulset(
-    statefulset: StatefulSet, snapshot: Snapshot
-) -> standing.WorkloadFault | None:
+def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> faults.WorkloadFault | None:
     """Return the fault of a StatefulSet, or None.
 
     While one replica is available, each step of a rollout has a budget, and so has a pod that
@@ -323,7 +319,7 @@ def judge_statefulset(
     nothing about missing replicas.
     """
     if statefulset.wanted == 0:
-        return standing.SCALED_TO_ZERO
+        return faults.SCALED_TO_ZERO
     status = statefulset.status
     down = not is_statefulset_available(statefulset)
     if not down and (_is_stale(statefulset) or status.ready_replicas >= statefulset.wanted):
@@ -358,37 +354,37 @@ def _fault_of_set(
     rolls: bool,
     ready: int,
     updated: int,
-) -> standing.WorkloadFault | None:
+) -> faults.WorkloadFault | None:
     """Return the fault of a set that lacks replicas, from its pods.
 
     Return None for a rollout without pods: it is unknown whether it proceeds.
     """
     selector, namespace = workload.spec.selector, workload.namespace
-    pods = standing.pods_of(selector, namespace, snapshot)
-    ending = standing.pods_ending(selector, namespace, snapshot)
+    pods = faults.pods_of(selector, namespace, snapshot)
+    ending = faults.pods_ending(selector, namespace, snapshot)
     if rolls and not pods:
         return None
     refused = why_not_made(type(workload).__name__, workload, snapshot)
     if refused is not None and len(pods) < workload.wanted:
-        text = f"pods cannot be created: {refused.told}"
-        cause = standing.WorkloadFault(refused.brief, text, diagnosis=refused, fails=Fails.REFUSED)
+        text = f"pods cannot be created: {refused.sentence}"
+        cause = faults.WorkloadFault(refused.brief, text, diagnosis=refused, fails=Fails.REFUSED)
     elif not all(map(is_ready, pods)):
-        cause = standing.cause_in_pods(pods, namespace, snapshot)
+        cause = faults.cause_in_pods(pods, namespace, snapshot)
     elif rolls:
-        cause = standing.WorkloadFault("old pods", "old pods are not replaced")
+        cause = faults.WorkloadFault("old pods", "old pods are not replaced")
     elif ending:
-        cause = standing.cause_in_ending(ending, snapshot)
+        cause = faults.cause_in_ending(ending, snapshot)
     else:
         cause = _lacking(pods, workload, snapshot, down=down)
     since: datetime | None
     budget: timedelta | None
     if rolls:
-        since, budget = _last_step(pods, ending, begun=updated > 0), standing.STEP_BUDGET
+        since, budget = _last_step(pods, ending, begun=updated > 0), faults.STEP_BUDGET
     elif down:
         new = isinstance(workload, DaemonSet) and _all_new(pods, snapshot)
         since, budget = _began(pods, (), snapshot, may_start=new)
     else:
-        alone = not standing.lost_with_node(ending, snapshot)
+        alone = not faults.lost_with_node(ending, snapshot)
         since, budget = _began(pods, ending, snapshot, may_start=alone)
     return replace(
         cause,
@@ -402,16 +398,16 @@ def _fault_of_set(
 
 def _lacking(
     pods: Sequence[Pod], workload: DaemonSet | StatefulSet, snapshot: Snapshot, *, down: bool
-) -> standing.WorkloadFault:
+) -> faults.WorkloadFault:
     """Return why replicas are missing although the existing pods are ready."""
     if pods and down:
         text = "its pods are ready, but not available yet"
-        return standing.WorkloadFault("not available", text, passing=True)
+        return faults.WorkloadFault("not available", text, passing=True)
     if pods and len(pods) < workload.wanted:
-        return standing.WorkloadFault(
+        return faults.WorkloadFault(
             "missing pods", "the existing pods are ready, others are missing"
         )
-    return standing.cause_in_pods(pods, workload.namespace, snapshot)
+    return faults.cause_in_pods(pods, workload.namespace, snapshot)
 
 
 def _last_step(pods: Iterable[Pod], ending: Sequence[Pod], *, begun: bool) -> datetime | None:
@@ -439,11 +435,11 @@ def _began(
     made = (began_on_its_node(pod, pod.created, nodes) for pod in waiting)
     begun = [*made, *map(asked_to_end, ending)]
     if not may_start or not begun or not all(map(_starts, waiting)):
-        return standing.not_ready_since(pods), None
-    return min((each for each in begun if each), default=None), standing.STEP_BUDGET
+        return faults.not_ready_since(pods), None
+    return min((each for each in begun if each), default=None), faults.STEP_BUDGET
 
 
 def _starts(pod: Pod) -> bool:
-    fault = fault_of(pod, nodes=None, startup_budget=standing.STEP_BUDGET)
+    fault = fault_of(pod, nodes=None, startup_budget=faults.STEP_BUDGET)
     restarted = any(each.restart_count > 0 for each in statuses(pod))
     return fault is not None and fault.severity in {STARTING, NOT_SET_UP} and not restarted

@@ -32,7 +32,7 @@ from reporter.workload.deployment import (
     judge_deployment,
     judge_statefulset,
 )
-from reporter.workload.standing import WorkloadFault
+from reporter.workload.replica_faults import WorkloadFault
 
 _GENERATIONS: Final = 5
 """How far up owners are followed: pod, StatefulSet, Workspace, InferenceSet, and one to spare."""

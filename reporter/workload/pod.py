@@ -186,7 +186,7 @@ def why_ended(
     case = Case(pod, snapshot)
     found = of_container(case, status)
     if found is not None:
-        return f": {cut(clean(found.told), _CAUSE_TEXT_BYTES)}", found
+        return f": {cut(clean(found.sentence), _CAUSE_TEXT_BYTES)}", found
     return otherwise + of_its_log(case, status), None
 
 
@@ -197,7 +197,7 @@ def _by(pod: Pod, fault: PodFault, diagnosis: Diagnosis) -> PodFault:
     node = waits.name if waits is not None and waits.kind == NODES.kind else ""
     return replace(
         fault,
-        detail=cut(clean(diagnosis.told), _CAUSE_TEXT_BYTES),
+        detail=cut(clean(diagnosis.sentence), _CAUSE_TEXT_BYTES),
         node=fault.node or node,
         diagnosis=diagnosis,
     )

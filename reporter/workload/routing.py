@@ -23,7 +23,7 @@ from reporter.workload import backends
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.engines import command_line
 from reporter.workload.pod import counts
-from reporter.workload.standing import WorkloadFault
+from reporter.workload.replica_faults import WorkloadFault
 from reporter.yaml_reader.limits import Unreadable
 from reporter.yaml_reader.reading import read_yaml
 
@@ -57,7 +57,7 @@ class ParentFault:
     transition: datetime | None = None
     diagnosis: Diagnosis | None = None
     """The specific cause and remedy, if known beyond the action of the reason."""
-    said: o.Condition | None = None
+    condition: o.Condition | None = None
     controller: str = ""
     """The condition, and the controller that wrote it."""
 
@@ -102,15 +102,17 @@ def judge_entries(parent: Parent, entries: Iterable[o.ParentStatus]) -> ParentFa
         f"{worst.type} is False for {parent}, {detail(worst.reason, worst.message) or 'no reason'}",
         _SEVERITY[worst.type],
         worst.last_transition_time,
-        said=worst,
+        condition=worst,
         controller=controller,
     )
 
 
 def explained(fault: ParentFault, route: o.HttpRoute, snapshot: Snapshot) -> ParentFault:
     """Return the fault of a route with an explanation, if the parent's message has none."""
-    said = fault.said
-    why = backends.why_refused(said, route, fault.controller, snapshot=snapshot) if said else None
+    refused = fault.condition
+    why = None
+    if refused is not None:
+        why = backends.why_refused(refused, route, fault.controller, snapshot=snapshot)
     if why is None:
         return fault
     made = backends.last_made(route, snapshot) if why.code == backends.STALE else None

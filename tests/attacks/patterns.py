@@ -9,7 +9,7 @@ from tests.attacks.attack import Outcome, TookTooLongError, at_most, attack, att
 
 MADE_IN_FUNCTIONS = {
     "lab.sandbox.schema._validate_string",  # the user's own CustomResourceDefinitions
-    "reporter.diagnosis.case.said",  # the name of a container, escaped
+    "reporter.diagnosis.case.events_with",  # the name of a container, escaped
     "reporter.diagnosis.texts.meaning",  # rows of our own, which are tried
     "reporter.diagnosis.logs._signature",  # a user's own are checked, ours are tried
     "reporter.metrics.pages.reader.__init__",  # tried by tests/fuzz

@@ -37,8 +37,8 @@ from reporter.workload.components import (
 )
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.owners import declared_workloads, is_workload_available
+from reporter.workload.replica_faults import MISSING, SCALED_TO_ZERO, WorkloadFault
 from reporter.workload.routing import lacks_api_key_provider, mesh_configs, required_provider
-from reporter.workload.standing import MISSING, SCALED_TO_ZERO, WorkloadFault
 
 
 def probe_component(scope: ComponentScope) -> Iterator[Finding]:
@@ -148,7 +148,7 @@ def _finding(
         subject=CLUSTER,
         involved=namespace_ref(snapshot, related.namespace),
         related=related,
-        message=clean(f"{related} is {fault.standing}: {fault.detail}{more}"),
+        message=clean(f"{related} is {fault.state}: {fault.detail}{more}"),
         cause=fault.cause,
         # Report the fault that governs: its message lists what it suppresses.
         severity=fault.severity + governs,

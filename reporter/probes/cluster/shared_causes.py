@@ -28,7 +28,7 @@ from reporter.workload.components import namespace_ref
 from reporter.workload.deployment import deployment_behind, judge_deployment
 from reporter.workload.node import GONE, NodeFault, node_fault
 from reporter.workload.pod import is_ready
-from reporter.workload.standing import pods_of
+from reporter.workload.replica_faults import pods_of
 
 _Cause: TypeAlias = tuple[ObjectRef, str]
 """The object to repair, and the kind of cause."""
@@ -110,7 +110,7 @@ def _standing(ref: ObjectRef, snapshot: Snapshot) -> str:
     fault = judge_deployment(behind, snapshot) if behind is not None else None
     if behind is None or fault is None:
         return ""
-    return f" ({DEPLOYMENTS.ref(behind)} is {fault.standing}: {fault.detail})"
+    return f" ({DEPLOYMENTS.ref(behind)} is {fault.state}: {fault.detail})"
 
 
 def _refuses_all(why: Diagnosis, snapshot: Snapshot) -> bool:
@@ -165,7 +165,7 @@ def _node_finding(
         subject=CLUSTER,
         involved=ref,
         related=ref,
-        message=clean(f"{ref} {fault.text}" if why is None else f"{ref}: {why.told}"),
+        message=clean(f"{ref} {fault.text}" if why is None else f"{ref}: {why.sentence}"),
         cause=fault.cause,
         transition=fault.transition,
         created=node.created if node is not None else None,
@@ -198,7 +198,7 @@ def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot
     budgets = [each.budget for each in rests]
     of = str(ref) if ref.api_version else f"image {ref.name}"
     of_one = _sole_place(rests)
-    cause = why.told
+    cause = why.sentence
     if why.code == REFUSES_ALL:
         refuses_all = _refuses_all(why, snapshot)
         none = ", and no pod behind it is ready" if refuses_all and not why.missing else ""

@@ -86,11 +86,12 @@ def about_workspace(
     why: Diagnosis | None = None,
 ) -> Finding:
     """Return the finding for a Workspace's fault, with its diagnosis; `more` ends the text."""
+    note = f": {why.sentence}" if why else ""
     return scope.finding(
         reason=scope.named(reason),
         related=WORKSPACES.ref(workspace),
         cause=fault.cause,
-        text=f"{scope.of_workspace(workspace)}{fault.text}{f': {why.told}' if why else ''}{more}",
+        text=f"{scope.of_workspace(workspace)}{fault.text}{note}{more}",
         severity=fault.severity,
         transition=fault.transition,
         created=workspace.created,

@@ -15,7 +15,7 @@ from reporter.stacks.kaito.probes.scope import InferenceSetScope, condition_text
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP, MODEL_ROUTE
 from reporter.workload import routing
 from reporter.workload.pod import counts
-from reporter.workload.standing import MISSING
+from reporter.workload.replica_faults import MISSING
 
 _ROUTE_MISSING, _POOL_MISSING, _NO_POD, _FAILED = 28, 22, 15, 10
 """Severities. A parent's report of a missing Service has 20 (`workload/routing.py`)."""
@@ -139,7 +139,7 @@ def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
             if deployment
             else r.DEPLOYMENTS.ref_named(scope.place, each.name)
         )
-        state = fault.detail if fault == MISSING else f"{fault.standing}: {fault.detail}"
+        state = fault.detail if fault == MISSING else f"{fault.state}: {fault.detail}"
         yield scope.finding(
             reason=MODEL_EPP,
             related=ref,

@@ -203,7 +203,7 @@ def _refused(scope: InferenceServiceScope) -> Iterator[Finding]:
                 related=DEPLOYMENTS.ref(deployment),
                 cause=f"{component} {failure.reason or REPLICA_FAILURE}",
                 text=f"{component}: pods of Deployment {deployment.name} cannot be created, "
-                f"{why.told if why else words(failure)}",
+                f"{why.sentence if why else words(failure)}",
                 diagnosis=why,
                 fails=Fails.REFUSED,
                 severity=0 if deployment.status.available_replicas else 1,

@@ -266,7 +266,7 @@ def probe_others_route(scope: LlmScope) -> Iterator[Finding]:
         (route, fault)
         for route in routes
         for fault in routing.route_faults(route, scope.snapshot)
-        if fault.said is not None
+        if fault.condition is not None
     ]
     for route, fault in found or ([] if routes else [*routing.astray(pool, scope.snapshot)]):
         ref = r.HTTPROUTES.ref(route)

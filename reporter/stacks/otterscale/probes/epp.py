@@ -22,7 +22,7 @@ from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.workload import routing
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.pod import counts
-from reporter.workload.standing import DOWN, WorkloadFault
+from reporter.workload.replica_faults import DOWN, WorkloadFault
 
 _UNREACHABLE: Final = DOWN - 5
 _OF_PROGRESS: Final = frozenset({"Available", "Progressing"})
@@ -91,7 +91,7 @@ def _down(scope: ModelServiceScope, deployment: o.Deployment, fault: WorkloadFau
         reason=reasons.EPP,
         related=r.DEPLOYMENTS.ref(deployment),
         cause=explained[0] if explained else fault.cause,
-        text=f"endpoint picker is {fault.standing}{why}: {fault.detail} "
+        text=f"endpoint picker is {fault.state}{why}: {fault.detail} "
         f"(Deployment {deployment.name}); {scope.without_picker}",
         severity=fault.severity,
         created=deployment.created,

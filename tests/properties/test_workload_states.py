@@ -1,4 +1,4 @@
-"""Whatever numbers a StatefulSet or DaemonSet has, its standing follows from them."""
+"""Whatever numbers a StatefulSet or DaemonSet has, its state follows from them."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,7 +65,7 @@ def pods(draw):
 
 
 @given(statefulsets() | daemonsets(), st.just([]) | pods())
-def test_standing(doc, replicas):
+def test_workload_state(doc, replicas):
     """Down is without available replicas, nothing is with all ready, the rest is degraded."""
     resource = STATEFULSETS if doc["kind"] == "StatefulSet" else DAEMONSETS
     snapshot = snapshot_of(doc, *replicas, declared=[STATEFULSETS, DAEMONSETS])

@@ -56,7 +56,7 @@ class WorkloadFault:
     budget: timedelta | None = None
 
     @property
-    def standing(self) -> str:
+    def state(self) -> str:
         return "down" if self.down else "degraded"
 
     @property

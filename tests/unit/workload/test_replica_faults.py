@@ -231,7 +231,7 @@ def test_silent(doc, docs):
 def test_down(doc, docs, cause, since, *, detail):
     """Without an available pod it is down, whatever the rollout, and has no budget."""
     fault = judge(doc, *docs)
-    assert (fault.standing, fault.cause, fault.budget, fault.transition) == (
+    assert (fault.state, fault.cause, fault.budget, fault.transition) == (
         "down",
         cause,
         None,
@@ -332,7 +332,7 @@ def test_degraded(doc, docs, budget, since, *, detail):
     one does not count as stalled for weeks.
     """
     fault = judge(doc, *docs)
-    assert (fault.standing, fault.budget, fault.transition) == ("degraded", budget, since)
+    assert (fault.state, fault.budget, fault.transition) == ("degraded", budget, since)
     assert says(fault.detail, detail)
 
 
@@ -377,7 +377,7 @@ LONG_MADE = merged(ON_NODE, made("10:00"))
 def test_a_node_that_comes_gives_time(ready, wanted, docs, since):
     """A device plugin starts on each node that an autoscaler creates, even the first one."""
     fault = judge(daemonset(ready=ready, wanted=wanted), *docs)
-    assert (fault.standing, fault.budget) == ("degraded" if ready else "down", since and A_STEP)
+    assert (fault.state, fault.budget) == ("degraded" if ready else "down", since and A_STEP)
     assert since in {None, fault.transition}
 
 
