@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain
 
 from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED, CLUSTER_STATUS_UNKNOWN
-from reporter.metrics.looks.window import NONE, Samples
+from reporter.metrics.samples.window import NONE, PodSamples
 from reporter.model.finding import Evaluation
 from reporter.probes.cluster import ClusterLayer
 from reporter.probes.cluster.blindness import look_again, probe_unjudged
@@ -25,13 +25,17 @@ from reporter.stacks.stack import stacks_of
 
 
 def evaluate(
-    snapshot: Snapshot, settings: EvaluationSettings, samples: Samples = NONE
+    snapshot: Snapshot, settings: EvaluationSettings, samples: PodSamples = NONE
 ) -> Evaluation:
     return evaluate_again(snapshot, settings, Answered(), samples=samples)[0]
 
 
 def evaluate_again(
-    snapshot: Snapshot, settings: EvaluationSettings, answered: Answered, *, samples: Samples = NONE
+    snapshot: Snapshot,
+    settings: EvaluationSettings,
+    answered: Answered,
+    *,
+    samples: PodSamples = NONE,
 ) -> tuple[Evaluation, Answered]:
     """Return the same as `evaluate`, and answers that the next evaluation may reuse.
 

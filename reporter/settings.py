@@ -21,7 +21,7 @@ from reporter.catalogue.custom import extended
 from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, STALLED_IDLE, of_kind
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_PARTS, built_in
-from reporter.metrics.looks.window import MOST_LOOKS
+from reporter.metrics.samples.window import MOST_SAMPLES
 from reporter.model.catalogue import Catalogue, CustomComponent
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Threshold
@@ -335,7 +335,7 @@ class EvaluationSettings(BaseModel):
 
     @model_validator(mode="after")
     def _windows_fit_in_memory(self) -> Self:
-        least = ceil(self.longest_window_seconds / (MOST_LOOKS - 1))
+        least = ceil(self.longest_window_seconds / (MOST_SAMPLES - 1))
         if self.scrape_via is not t.ScrapeVia.OFF and self.scrape_period < least:
             window = f"{self.longest_window_seconds:g} s"
             raise t.SettingError(

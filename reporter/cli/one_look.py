@@ -37,7 +37,7 @@ from reporter.kube.client import connect
 from reporter.kube.errors import KubeError
 from reporter.kube.live import LiveCluster
 from reporter.kube.on_demand import fetch_log
-from reporter.metrics.looks.window import NONE, Samples
+from reporter.metrics.samples.window import NONE, PodSamples
 from reporter.model.evidence import ContainerLog
 from reporter.model.finding import EpisodeKey, Evaluation, Finding
 from reporter.model.instant import Instant, parse_rfc3339, rfc3339
@@ -68,7 +68,7 @@ class CheckInput:
     now: datetime
     about: str
     notes: tuple[str, ...] = ()
-    samples: Samples = NONE
+    samples: PodSamples = NONE
     only: str = ""
     applied: AppliedManifests | None = None
 

@@ -23,10 +23,10 @@ from reporter.diagnosis.logs import Signature, read_log
 from reporter.diagnosis.wanted_evidence import together, wanted_logs
 from reporter.kube.client import KubeClient
 from reporter.kube.collecting import Collection
-from reporter.metrics.looks.look import Failure, PodName, Scrape, Target, look_at
-from reporter.metrics.looks.window import NONE, History, Judged, Samples
 from reporter.metrics.pages.reader import PageLimits, UnreadablePage
 from reporter.metrics.pages.reading import read_page
+from reporter.metrics.samples.sample import Failure, PodName, Scrape, Target, sample_of
+from reporter.metrics.samples.window import NONE, History, Judged, PodSamples
 from reporter.metrics.scraping.attempt import MOST_AT_ONCE, Endpoint, FetchLimits, ProxiedFetch
 from reporter.metrics.scraping.targets import ScrapeFailed, find_targets, pod_addresses
 from reporter.model.evidence import LogCause
@@ -89,7 +89,7 @@ def read_saved(
     now: datetime,
     *,
     settings: EvaluationSettings,
-) -> Samples:
+) -> PodSamples:
     """Return the samples of the pages up to `now`, judged as by a daemon.
 
     All pages of a pod are judged with the pod as it is in the dump. Pages of pods that the dump
@@ -106,7 +106,7 @@ def read_saved(
         for target in targets
         if (found := by_pod.get(target.pod)) and found[-1].at >= forgotten
     }
-    return Samples(scraping=True, pods=judged) if judged else NONE
+    return PodSamples(scraping=True, pods=judged) if judged else NONE
 
 
 def _judged(target: Target, pages: Sequence[SavedPage], settings: EvaluationSettings) -> Judged:
@@ -116,7 +116,7 @@ def _judged(target: Target, pages: Sequence[SavedPage], settings: EvaluationSett
     history = History(timedelta(seconds=period))
     keep, wanted = longest_window(settings), objectives(settings)
     for page in pages:
-        history = history.seen(look_at(target, _scrape(page, settings), wanted), keep)
+        history = history.with_sample(sample_of(target, _scrape(page, settings), wanted), keep)
     return Judged(history, judge(history, None, settings))
 
 

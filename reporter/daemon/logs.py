@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 import structlog
 
-from reporter.metrics.looks.look import Scrape, Target
+from reporter.metrics.samples.sample import Scrape, Target
 from reporter.model.report import ReadySubject, Report, ResolvedFinding
 from reporter.model.text import redact
 from reporter.setting_types import LogFormat

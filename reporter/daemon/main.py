@@ -41,8 +41,8 @@ from reporter.daemon.writers import Writers
 from reporter.diagnosis.logs import signatures_with
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
-from reporter.metrics.looks.look import Scrape, Target
-from reporter.metrics.looks.window import NONE
+from reporter.metrics.samples.sample import Scrape, Target
+from reporter.metrics.samples.window import NONE
 from reporter.resolution.grace import NOTHING
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings
@@ -119,7 +119,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         settings,
         timedelta(seconds=settings.scrape_period),
         due.set,
-        gave_up=metrics.scrapes.gave_up,
+        dropped=metrics.scrapes.dropped,
     )
 
     def scraped(target: Target, scrape: Scrape) -> Awaitable[None]:

@@ -17,7 +17,7 @@ from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.resources import EVENTS
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, wanted_evidence
 from reporter.evaluation import evaluate_again
-from reporter.metrics.looks.window import NONE, Samples
+from reporter.metrics.samples.window import NONE, PodSamples
 from reporter.model.catalogue import Catalogue
 from reporter.model.evidence import ContainerLog
 from reporter.model.finding import EpisodeKey, Finding
@@ -171,7 +171,7 @@ def run_pass(
     now: Instant,
     settings: DaemonSettings,
     instance: str,
-    samples: Samples = NONE,
+    samples: PodSamples = NONE,
     leading: bool = True,
     handed: Handed = NOTHING,
     last_lines: Mapping[EpisodeKey, tuple[str, ...]] = MappingProxyType({}),

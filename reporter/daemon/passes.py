@@ -42,7 +42,7 @@ from reporter.daemon.state import DaemonState, LivePage
 from reporter.daemon.writers import Writers
 from reporter.kube.clock import boot_seconds
 from reporter.kube.lease import Elector
-from reporter.metrics.looks.window import Samples
+from reporter.metrics.samples.window import PodSamples
 from reporter.model.finding import EpisodeKey
 from reporter.model.instant import Instant, parse_rfc3339
 from reporter.probes.reuse import Answered
@@ -220,7 +220,7 @@ class Passes:
     pauses: Callable[[], int]
     leading: Callable[[], bool]
     recent_writes: Callable[[], RecentWrites]
-    samples: Callable[[Snapshot], Samples]
+    samples: Callable[[Snapshot], PodSamples]
     publish: Callable[[Pass], Awaitable[None]]
     self_check: SelfCheck
     handed: Callable[[Instant], Handed] = lambda _now: NOTHING

@@ -18,10 +18,10 @@ import yarl
 from reporter.catalogue.resources import NODES, PODS, SERVICES
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
-from reporter.metrics.looks import window
-from reporter.metrics.looks.look import PodName, Scrape, Target, look_at
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
+from reporter.metrics.samples import window
+from reporter.metrics.samples.sample import PodName, Scrape, Target, sample_of
 from reporter.metrics.scraping import attempt
 from reporter.metrics.scraping.scraper import FairSlots, Scraper
 from reporter.metrics.scraping.targets import FoundTargets, find, picker_rows, pod_addresses
@@ -148,7 +148,7 @@ class Finder:
 
 
 _SPARE: Final = 0.9
-"""Share of the limit that stays in use after looks are given up, so that this is not repeated at
+"""Share of the limit that stays in use after samples are dropped, so that this is not repeated at
 once."""
 
 _log = structlog.get_logger("scraper")
@@ -163,18 +163,18 @@ class SampleStore:
         period: timedelta,
         due: Callable[[], None],
         *,
-        gave_up: Callable[[int], None] = lambda _: None,
+        dropped: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._settings = settings
         self._period = period
         self._due = due
         self._keep = longest_window(settings)
         self._objectives = objectives(settings)
-        self._gave_up = gave_up
+        self._dropped = dropped
         self._pods: dict[PodName, window.Judged] = {}
         self._bytes = 0
         # One thread, as Python runs only one at a time anyway.
-        self._judging = ThreadPoolExecutor(1, thread_name_prefix="looks")
+        self._judging = ThreadPoolExecutor(1, thread_name_prefix="samples")
         self._turns = FairSlots(1)
 
     def scraped(self, target: Target, scrape: Scrape) -> None:
@@ -193,7 +193,7 @@ class SampleStore:
     def _judge(self, target: Target, scrape: Scrape) -> window.Judged:
         known = self._pods.get(target.pod)
         history = known.history if known else window.History(self._period)
-        history = history.seen(look_at(target, scrape, self._objectives), self._keep)
+        history = history.with_sample(sample_of(target, scrape, self._objectives), self._keep)
         history = window.within(window.weighed(history), window.POD_BYTES)
         before = known.verdict if known else None
         verdict = judge(history, before, self._settings)
@@ -207,22 +207,22 @@ class SampleStore:
         before = known.verdict if known else None
         self._put(pod, judged)
         if self._bytes > window.ALL_BYTES:
-            self._give_up()
-        # Explanations of undecided reasons change often, and do not change what a pass decides.
+            self._drop_oldest()
+        # Explanations of inconclusive reasons change often, and do not change what a pass decides.
         if before is None or _decisive(before) != _decisive(judged.verdict):
             self._due()
 
     def _put(self, pod: PodName, judged: window.Judged) -> None:
         known = self._pods.get(pod)
         self._bytes += judged.history.bytes - (known.history.bytes if known else 0)
-        given_up = judged.history.given_up - (known.history.given_up if known else 0)
-        if given_up > 0:
-            self._gave_up(given_up)
-            if known is None or not known.history.given_up:
+        dropped = judged.history.dropped - (known.history.dropped if known else 0)
+        if dropped > 0:
+            self._dropped(dropped)
+            if known is None or not known.history.dropped:
                 _log.warning("looks_given_up", namespace=pod[0], pod=pod[1])
         self._pods[pod] = judged
 
-    def _give_up(self) -> None:
+    def _drop_oldest(self) -> None:
         """Halve the largest histories, the largest first, until all fit."""
         largest = sorted(self._pods, key=lambda pod: -self._pods[pod].history.bytes)
         for pod in largest:
@@ -235,13 +235,13 @@ class SampleStore:
     def judged(self, pod: PodName) -> window.Judged | None:
         return self._pods.get(pod)
 
-    def samples(self, snapshot: Snapshot) -> window.Samples:
+    def samples(self, snapshot: Snapshot) -> window.PodSamples:
         if snapshot.known(PODS):
             pods = snapshot[PODS]
             for name in [name for name in self._pods if pods.get(*name) is None]:
                 self._bytes -= self._pods.pop(name).history.bytes
-        return window.Samples(scraping=True, pods=dict(self._pods))
+        return window.PodSamples(scraping=True, pods=dict(self._pods))
 
 
 def _decisive(verdict: window.PodVerdict) -> tuple[object, ...]:
-    return verdict.faults, verdict.undecided, verdict.failing, verdict.in_service
+    return verdict.faults, verdict.inconclusive, verdict.failing, verdict.in_service

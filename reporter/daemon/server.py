@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 
 from reporter.daemon.connections import Connections, Guarded
 from reporter.errors import UsageError
-from reporter.metrics.looks.look import PodName
+from reporter.metrics.samples.sample import PodName
 from reporter.setting_types import bind_address
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

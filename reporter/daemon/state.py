@@ -13,8 +13,8 @@ from reporter.daemon.one_pass import Pass
 from reporter.daemon.writers import Writers
 from reporter.kube.clock import boot_seconds, real_now
 from reporter.kube.live import LiveCluster, WatchHealth
-from reporter.metrics.looks.look import PodName
-from reporter.metrics.looks.window import Judged
+from reporter.metrics.samples.sample import PodName
+from reporter.metrics.samples.window import Judged
 from reporter.model.instant import rfc3339_micro
 from reporter.model.report import Report, SpecChange
 from reporter.resolution.records import Records

@@ -214,7 +214,7 @@ class KnownSubject:
     created: datetime | None = None
 
 
-Undecided: TypeAlias = Mapping[ObjectRef, frozenset[str]]
+InconclusiveReasons: TypeAlias = Mapping[ObjectRef, frozenset[str]]
 """Reasons that cannot be judged now, by pod; the reference has the pod's uid."""
 
 
@@ -244,13 +244,13 @@ class Unjudged:
 class Evaluation:
     """All results of the probes for one snapshot.
 
-    An `undecided` fault that fires continues; a new one does not start.
+    An `inconclusive` fault that fires continues; a new one does not start.
     """
 
     findings: tuple[Finding, ...]
     ready: tuple[ReadyEvidence, ...]
     subjects: tuple[KnownSubject, ...]
-    undecided: Undecided = field(default_factory=dict)
+    inconclusive: InconclusiveReasons = field(default_factory=dict)
     derived: tuple[Derived, ...] = ()
     unjudged: tuple[Unjudged, ...] = ()
     serving: tuple[ServingEvidence, ...] = ()

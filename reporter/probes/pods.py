@@ -11,14 +11,14 @@ from typing import Final, TypeVar, Unpack
 from reporter.catalogue import runtime
 from reporter.catalogue.pickers import NO_ENDPOINTS, PICKER_NAMES, SCHEDULING_FAILING, STALE_METRICS
 from reporter.catalogue.resources import PODS
-from reporter.metrics.looks.window import MetricFault, PodVerdict, Samples
+from reporter.metrics.samples.window import MetricFault, PodSamples, PodVerdict
 from reporter.model.finding import (
     Derived,
     Evaluation,
     Finding,
+    InconclusiveReasons,
     ReadyEvidence,
     ServingEvidence,
-    Undecided,
 )
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.stack import ScrapedPickers
@@ -55,11 +55,11 @@ def fault_of_pod(
     return fault
 
 
-def _downloads(pod: Pod, samples: Samples) -> bool:
+def _downloads(pod: Pod, samples: PodSamples) -> bool:
     """Tell whether weights arrived since a pod started and some are left (0: none, -1: unknown)."""
     judged = judged_of(pod, samples)
-    looks = judged.history.looks if judged is not None else ()
-    return bool(looks and looks[-1].remaining and any(each.speed for each in looks))
+    of_pod = judged.history.samples if judged is not None else ()
+    return bool(of_pod and of_pod[-1].remaining and any(each.speed for each in of_pod))
 
 
 def _is_replaced(pod: Pod, others: Iterable[Pod]) -> bool:
@@ -152,23 +152,23 @@ def metric_finding(
     )
 
 
-def undecided_pods(
+def inconclusive_pods(
     scope: SubjectScope[KubeObject], pods: tuple[Pod, ...], *, waits: bool = False
-) -> Undecided:
+) -> InconclusiveReasons:
     """Return the reasons that cannot be judged of each pod now; `waits` as in `metric_faults`."""
-    return _undecided(scope, running(pods), frozenset(runtime.ROWS), waits=waits)
+    return _inconclusive(scope, running(pods), frozenset(runtime.ROWS), waits=waits)
 
 
-def _undecided(
+def _inconclusive(
     scope: SubjectScope[KubeObject], pods: Iterable[Pod], every: frozenset[str], *, waits: bool
-) -> Undecided:
+) -> InconclusiveReasons:
     if not scope.samples.scraping:
         return {}
     kind = scope.subject.kind
     found: dict[ObjectRef, frozenset[str]] = {}
     for pod in pods:
         judged = judged_of(pod, scope.samples)
-        reasons = every if judged is None else judged.verdict.undecided
+        reasons = every if judged is None else judged.verdict.inconclusive
         if judged is not None and waits:
             reasons |= OF_SCALE & judged.verdict.faults.keys()
         if reasons:
@@ -189,12 +189,14 @@ def judged(
 ) -> Evaluation:
     """Return the evaluation of a model by its probes and the metrics of its pods and pickers."""
     findings = chain.from_iterable(probe(scope) for probe in probes)
-    undecided = undecided_pods(scope, pods, waits=waits)
+    inconclusive = inconclusive_pods(scope, pods, waits=waits)
     if pickers is not None:
         findings = chain(findings, probe_pickers(scope, pickers, pods))
-        undecided = {**undecided, **undecided_pickers(scope, pickers)}
+        inconclusive = {**inconclusive, **inconclusive_pickers(scope, pickers)}
         serving = as_picked(scope, pickers, serving)
-    return evaluated(scope, findings, ready, undecided=undecided, derived=derived, serving=serving)
+    return evaluated(
+        scope, findings, ready, inconclusive=inconclusive, derived=derived, serving=serving
+    )
 
 
 _UNREAD: Final = frozenset({runtime.SCRAPE_FAILING, runtime.METRICS_MISSING})
@@ -221,9 +223,11 @@ def probe_pickers(
                 yield metric_finding(scope, picker, fault, role="endpoint picker ")
 
 
-def undecided_pickers(scope: SubjectScope[KubeObject], row: ScrapedPickers) -> Undecided:
+def inconclusive_pickers(
+    scope: SubjectScope[KubeObject], row: ScrapedPickers
+) -> InconclusiveReasons:
     """Return the reasons that cannot be judged of each picker now."""
-    return _undecided(scope, _pickers(scope, row), frozenset(PICKER_NAMES), waits=False)
+    return _inconclusive(scope, _pickers(scope, row), frozenset(PICKER_NAMES), waits=False)
 
 
 def as_picked(

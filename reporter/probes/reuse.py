@@ -12,7 +12,7 @@ from operator import attrgetter, is_
 from types import MappingProxyType
 from typing import Final
 
-from reporter.metrics.looks.window import NONE, Samples
+from reporter.metrics.samples.window import NONE, PodSamples
 from reporter.model.evidence import NO_EVIDENCE, Evidence
 from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
@@ -108,7 +108,7 @@ class Answered:
 
     shared: tuple[object, ...] = ()
     tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
-    samples: Samples = NONE
+    samples: PodSamples = NONE
     evidence: Evidence = NO_EVIDENCE
     asked: KeptQuestions = field(default_factory=KeptQuestions)
     answers: Mapping[Subject, KeptAnswer] = field(default_factory=dict)

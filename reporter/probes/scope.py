@@ -15,17 +15,17 @@ from operator import attrgetter
 from typing import ClassVar, Final, Generic, Required, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from reporter.catalogue.resources import NAMESPACES
-from reporter.metrics.looks.window import NONE, Samples
+from reporter.metrics.samples.window import NONE, PodSamples
 from reporter.model.finding import (
     Derived,
     Diagnosis,
     Evaluation,
     Fails,
     Finding,
+    InconclusiveReasons,
     KnownSubject,
     ReadyEvidence,
     ServingEvidence,
-    Undecided,
     Unjudged,
 )
 from reporter.model.objects import KubeObject, Namespace
@@ -83,7 +83,7 @@ def of_workload(fault: WorkloadFault) -> WorkloadFields:
 class ScopeFields(TypedDict):
     snapshot: Snapshot
     settings: EvaluationSettings
-    samples: Samples
+    samples: PodSamples
     earlier: Seen
 
 
@@ -97,7 +97,7 @@ class Scope:
 
     snapshot: Snapshot
     settings: EvaluationSettings
-    samples: Samples = NONE
+    samples: PodSamples = NONE
     earlier: Seen = field(default_factory=Seen)
 
     @property
@@ -214,7 +214,7 @@ def evaluated(
     findings: Iterable[Finding],
     ready: Iterable[ReadyEvidence] = (),
     *,
-    undecided: Undecided | None = None,
+    inconclusive: InconclusiveReasons | None = None,
     derived: tuple[Derived, ...] = (),
     serving: Iterable[ServingEvidence] = (),
 ) -> Evaluation:
@@ -223,7 +223,7 @@ def evaluated(
         findings=tuple(findings),
         ready=tuple(ready),
         subjects=(KnownSubject(scope.subject, scope.object.created),),
-        undecided=undecided or {},
+        inconclusive=inconclusive or {},
         derived=derived,
         serving=tuple(serving),
     )
@@ -274,12 +274,12 @@ def joined(parts: Iterable[Evaluation], before: Evaluation = NOTHING_SAID) -> Ev
     Fields that are equal to those of `before` stay the same objects, so comparisons are fast.
     """
     parts = tuple(parts)
-    undecided = {pod: which for part in parts for pod, which in part.undecided.items()}
+    inconclusive = {pod: which for part in parts for pod, which in part.inconclusive.items()}
     return Evaluation(
         findings=_chained(map(attrgetter("findings"), parts), before.findings),
         ready=_chained(map(attrgetter("ready"), parts), before.ready),
         subjects=_chained(map(attrgetter("subjects"), parts), before.subjects),
-        undecided=undecided,
+        inconclusive=inconclusive,
         derived=_chained(map(attrgetter("derived"), parts), before.derived),
         unjudged=_chained(map(attrgetter("unjudged"), parts), before.unjudged),
         serving=_chained(map(attrgetter("serving"), parts), before.serving),

@@ -108,7 +108,7 @@ def merge_findings(state: PassState) -> PassState:
     """Merge the findings of each key into a candidate."""
     catalogue, known = state.catalogue, state.memory.episodes
     groups: dict[FindingKey, list[Finding]] = defaultdict(list)
-    for finding in (*state.evaluation.findings, *sustaining(state.evaluation.undecided, known)):
+    for finding in (*state.evaluation.findings, *sustaining(state.evaluation.inconclusive, known)):
         groups[finding.key].append(finding)
     candidates: list[Candidate] = []
     for key, found in groups.items():
@@ -159,7 +159,7 @@ def _merged_faults(
 def _go_on(
     faults: dict[FaultKey, grace.Fault], sustaining: Iterable[Finding], episode: Episode
 ) -> None:
-    """Continue fired faults for which the same object has a young or undecided fault.
+    """Continue fired faults for which the same object has a young or inconclusive fault.
 
     If another fault of the object is ripe, that one is reported, and the young one has its grace.
     """

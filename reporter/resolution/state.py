@@ -10,7 +10,13 @@ from typing import TypeAlias
 
 from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.catalogue import Catalogue
-from reporter.model.finding import Evaluation, Finding, FindingKey, KnownSubject, Undecided
+from reporter.model.finding import (
+    Evaluation,
+    Finding,
+    FindingKey,
+    InconclusiveReasons,
+    KnownSubject,
+)
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, Mute, ResolvedFinding
@@ -114,7 +120,9 @@ def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     return tuple(sorted(faults, key=lambda fault: (severity_key(fault.says), fault.clock)))
 
 
-def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> Iterator[Finding]:
+def sustaining(
+    inconclusive: InconclusiveReasons, episodes: Mapping[FindingKey, Episode]
+) -> Iterator[Finding]:
     """Yield a finding for each remembered fault of a pod that cannot be judged now.
 
     Such a fault neither begins nor ends: the finding continues it if it fires. The finding has the
@@ -124,7 +132,7 @@ def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> 
     for key, episode in episodes.items():
         for related, _ in episode.faults:
             known[related].add(key)
-    for pod, reasons in undecided.items():
+    for pod, reasons in inconclusive.items():
         for key in known.get(pod, ()):
             if key.reason in reasons:
                 shown = episodes[key].shown

@@ -18,7 +18,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from reporter.kube.live import WatchHealth
-from reporter.metrics.looks.look import Failure, Scrape
+from reporter.metrics.samples.sample import Failure, Scrape
 from reporter.model.report import (
     WORST_FIRST,
     Disposition,
@@ -250,9 +250,9 @@ class ScrapeMetrics:
         self._bad_lines = counter(
             "status_reporter_scrape_bad_lines_total", "Lines of pages that were dropped."
         )
-        self._given_up = counter(
+        self._dropped_samples = counter(
             "status_reporter_scrape_looks_given_up_total",
-            "Looks at pods that were given up because they took too much memory.",
+            "Samples of pods that were dropped because they took too much memory.",
         )
         for outcome in (OK, *map(_outcome, Failure)):
             self._scrapes.labels(outcome)
@@ -271,8 +271,8 @@ class ScrapeMetrics:
         if scrape.page is not None:
             self._bad_lines.inc(scrape.page.reading.bad + scrape.page.reading.oversized)
 
-    def gave_up(self, looks: int) -> None:
-        self._given_up.inc(looks)
+    def dropped(self, samples: int) -> None:
+        self._dropped_samples.inc(samples)
 
     def skipped(self, cause: str) -> None:
         self._skips.labels(cause).inc()

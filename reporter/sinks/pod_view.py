@@ -16,8 +16,8 @@ from reporter.catalogue.pickers import PICKER_NAMES, SWITCHED_NAMES
 from reporter.catalogue.resources import PODS
 from reporter.catalogue.runtime import ROWS, of_kind
 from reporter.diagnosis.case import is_error, last_end, loops, statuses
-from reporter.metrics.looks.look import EngineLook, Look
-from reporter.metrics.looks.window import Judged
+from reporter.metrics.samples.sample import EngineSample, Sample
+from reporter.metrics.samples.window import Judged
 from reporter.model.evidence import ContainerLog
 from reporter.model.finding import EpisodeKey
 from reporter.model.instant import rfc3339
@@ -37,22 +37,22 @@ _GAUGES: Final = (
 
 
 def pod_view(judged: Judged, settings: EvaluationSettings) -> PodView:
-    look = judged.history.newest
+    sample = judged.history.newest
     verdict = judged.verdict
     return {
         "apiVersion": "status-reporter/v1",
         "kind": "PodMetrics",
-        "namespace": look.target.namespace,
-        "name": look.target.name,
-        "uid": look.target.uid,
-        "ready": look.target.ready,
+        "namespace": sample.target.namespace,
+        "name": sample.target.name,
+        "uid": sample.target.uid,
+        "ready": sample.target.ready,
         "inService": verdict.in_service,
-        "scrapedAt": rfc3339(look.at.wall),
-        "outcome": f"{look.failure} {look.detail}".strip() if look.failure else "ok",
-        "scrapes": len(judged.history.looks),
-        "spanSeconds": int((look.at.boot - judged.history.looks[0].at.boot).total_seconds()),
-        "values": dict(_values(look)),
-        "reasons": [_reason(name, judged, settings) for name in _names(look)],
+        "scrapedAt": rfc3339(sample.at.wall),
+        "outcome": f"{sample.failure} {sample.detail}".strip() if sample.failure else "ok",
+        "scrapes": len(judged.history.samples),
+        "spanSeconds": int((sample.at.boot - judged.history.samples[0].at.boot).total_seconds()),
+        "values": dict(_values(sample)),
+        "reasons": [_reason(name, judged, settings) for name in _names(sample)],
     }
 
 
@@ -62,21 +62,21 @@ def pod_json(view: PodView) -> bytes:
 
 def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str:
     view = pod_view(judged, settings)
-    look = judged.history.newest
-    entries = [_reason(name, judged, settings) for name in _names(look)]
+    sample = judged.history.newest
+    entries = [_reason(name, judged, settings) for name in _names(sample)]
     width = max(len(entry["reason"]) for entry in entries)
     lines = [
         (
-            f"Pod {look.target.namespace}/{look.target.name}: scraped {age(now - look.at.wall)} "
-            f"ago,"
-            f" {view['outcome']}; {view['scrapes']} scrapes over {view['spanSeconds']} s"
+            f"Pod {sample.target.namespace}/{sample.target.name}: "
+            f"scraped {age(now - sample.at.wall)} ago, {view['outcome']}; "
+            f"{view['scrapes']} scrapes over {view['spanSeconds']} s"
         ),
         _service(judged),
     ]
-    if given_up := judged.history.given_up:
-        lines.append(f"{given_up} looks were given up: they took too much memory.")
+    if dropped := judged.history.dropped:
+        lines.append(f"{dropped} samples were dropped: they took too much memory.")
     lines.append("")
-    values = list(_values(look))
+    values = list(_values(sample))
     lines += [f"  {clean(name):28} {value}" for name, value in values]  # a page names its engines
     lines += [""] if values else []
     for entry in entries:
@@ -85,8 +85,8 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
     return "\n".join(lines) + "\n"
 
 
-def _names(look: Look) -> Iterable[str]:
-    return ROWS if look.target.picked is None else PICKER_NAMES
+def _names(sample: Sample) -> Iterable[str]:
+    return ROWS if sample.target.picked is None else PICKER_NAMES
 
 
 def _service(judged: Judged) -> str:
@@ -94,13 +94,13 @@ def _service(judged: Judged) -> str:
     if target.picked is not None:
         ready = len(target.picked.ready_since)
         return f"An endpoint picker, with {ready} Ready pod{'' if ready == 1 else 's'} to pick."
-    look = judged.history.newest
+    sample = judged.history.newest
     if not judged.verdict.in_service:
         state = "Ready for less than a minute" if target.ready else "Not Ready"
         return f"{state}: only downloads are judged."
-    if look.failure is not None:
+    if sample.failure is not None:
         return "In service, but its numbers cannot be read: nothing is judged but that."
-    if not look.engines:
+    if not sample.engines:
         return "In service, but its page has no engine: nothing is judged but that."
     return "In service: its numbers are judged."
 
@@ -119,24 +119,24 @@ def _reason(name: str, judged: Judged, settings: EvaluationSettings) -> dict[str
     return {"reason": reason, "verdict": outcome, "detail": detail}
 
 
-def _values(look: Look) -> Iterator[tuple[str, float | bool]]:
+def _values(sample: Sample) -> Iterator[tuple[str, float | bool]]:
     known = {
-        "download_speed": look.speed,
-        "download_remaining": look.remaining,
-        "ready_endpoints": look.endpoints and look.endpoints.fresh,
+        "download_speed": sample.speed,
+        "download_remaining": sample.remaining,
+        "ready_endpoints": sample.endpoints and sample.endpoints.fresh,
     }
     yield from ((name, value) for name, value in known.items() if value is not None)
-    for engine, values in sorted(look.engines.items()):
+    for engine, values in sorted(sample.engines.items()):
         yield from _engine(f"engine {engine} ", values)
-    yield from _engine("", look.pod)
+    yield from _engine("", sample.pod)
 
 
-def _engine(prefix: str, look: EngineLook) -> Iterator[tuple[str, float | bool]]:
+def _engine(prefix: str, sample: EngineSample) -> Iterator[tuple[str, float | bool]]:
     for gauge in _GAUGES:
-        value: float | bool | None = getattr(look, gauge)
+        value: float | bool | None = getattr(sample, gauge)
         if value is not None:
             yield f"{prefix}{gauge}", value
-    for counter, count in sorted(look.counters.items(), key=lambda item: item[0].name):
+    for counter, count in sorted(sample.counters.items(), key=lambda item: item[0].name):
         yield f"{prefix}{counter.name.lower()}", count.value
 
 

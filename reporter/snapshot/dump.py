@@ -78,7 +78,7 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
     if header is None and not loader.taken:
         raise DumpError(_nothing_usable(sources, loader.skipped))
     coverage = dump_states.coverage_of(
-        loader.wanted, loader.looks, loader.kinds, expected=expected, complete=complete
+        loader.wanted, loader.found, loader.kinds, expected=expected, complete=complete
     )
     skips = (*loader.skipped, *loader.copies.malformed())
     snapshot = Snapshot(
@@ -119,7 +119,7 @@ class _Loader:
     copies: dump_states.Copies = field(default_factory=dump_states.Copies)
     namespaces: set[str] = field(default_factory=set)
     events: list[ForeignEvent] = field(default_factory=list)
-    looks: dump_states.Looks = field(default_factory=dump_states.Looks)
+    found: dump_states.FoundResources = field(default_factory=dump_states.FoundResources)
     kinds: dump_served.ServedKinds = field(default_factory=dump_served.ServedKinds)
     _not_read: Counter[str] = field(default_factory=Counter)
 
@@ -127,7 +127,7 @@ class _Loader:
         source = document.source
         if isinstance(document, BrokenDocument):
             self.skip_text(source, document.cause)
-            self.looks.note_refusal(self.wanted, document.cause)
+            self.found.note_refusal(self.wanted, document.cause)
         remains = dump_states.remains_of(document)
         if remains is None and isinstance(document, Document):
             self.take(document.value, source)
@@ -199,7 +199,7 @@ class _Loader:
             self.skip_text(source, f"{others - _NO_OBJECTS} more items are not Kubernetes objects")
 
     def _list(self, group: str, kind: str) -> None:
-        self.looks.list(self.wanted.of_kind(group, kind))
+        self.found.list(self.wanted.of_kind(group, kind))
         self.kinds.listed |= self.wanted.is_crd(group, kind)
 
     def _take_remains(self, remains: dump_states.Remains, source: str, *, reported: bool) -> None:
@@ -223,7 +223,7 @@ class _Loader:
     def _mark_partial(self, kinds: Iterable[dump_served.Kind | None], source: str) -> None:
         """Note that objects of these kinds are missing; without a known kind, of any kind."""
         cause = cut(clean(f"not all of {source} could be read"), _CAUSE_BYTES)
-        self.looks.mark_partial(self.wanted, filter(None, kinds), cause)
+        self.found.mark_partial(self.wanted, filter(None, kinds), cause)
 
     def _take_incomplete(self, value: dump_served.Json, source: str) -> None:
         """Take a document whose kind or apiVersion may have been cut off."""
@@ -258,7 +258,7 @@ class _Loader:
         resources = self.wanted.of_kind(group, kind)
         if not resources:
             self._not_read[kind] += 1
-        self.looks.seen.update(resources)
+        self.found.present.update(resources)
         for resource in resources:
             if resource is r.EVENTS:
                 value = core_event(value) if group == dump_served.EVENTS_GROUP else value
@@ -318,7 +318,7 @@ class _Loader:
 
         Dumps written before Events of others were collected have none.
         """
-        seen = bool(self.events) if collected else r.EVENTS in self.looks.seen
+        seen = bool(self.events) if collected else r.EVENTS in self.found.present
         events_read = None if seen else frozenset[str]()
         return Evidence(events=by_object(self.events), events_read=events_read)
 

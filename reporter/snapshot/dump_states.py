@@ -216,18 +216,18 @@ _REFUSAL: Final = re.compile(r'cannot (?:get|list) resource "([^"]+)" in API gro
 
 
 @dataclass(slots=True)
-class Looks:
+class FoundResources:
     """The resources found in a dump. `listed`: those with a list, either of their kind or with
     several of their objects. `partial`: by resource name, why some objects are missing.
     """
 
-    seen: set[Resource[KubeObject]] = field(default_factory=set)
+    present: set[Resource[KubeObject]] = field(default_factory=set)
     listed: set[Resource[KubeObject]] = field(default_factory=set)
     partial: dict[str, str] = field(default_factory=dict)
 
     def list(self, resources: Iterable[Resource[KubeObject]]) -> None:
         found = tuple(resources)
-        self.seen.update(found)
+        self.present.update(found)
         self.listed.update(found)
 
     def mark_partial(self, wanted: Wanted, kinds: Iterable[Kind], cause: str) -> None:
@@ -279,29 +279,34 @@ class Coverage:
 
 
 def coverage_of(
-    wanted: Wanted, looks: Looks, kinds: ServedKinds, *, expected: frozenset[str], complete: bool
+    wanted: Wanted,
+    found: FoundResources,
+    kinds: ServedKinds,
+    *,
+    expected: frozenset[str],
+    complete: bool,
 ) -> Coverage:
-    held = {each.crd_name for each in looks.seen if each.custom}
-    discovery = kinds.discovery(held, complete=complete, cut=CRD_NAME in looks.partial)
-    rules = _Rules(wanted, looks, kinds, expected, complete)
+    held = {each.crd_name for each in found.present if each.custom}
+    discovery = kinds.discovery(held, complete=complete, cut=CRD_NAME in found.partial)
+    rules = _Rules(wanted, found, kinds, expected, complete)
     read = filter(rules.is_read, wanted.resources)
     states = {each: rules.state(each, discovery) for each in read}
     incomplete = {
-        str(each): looks.partial[str(each)]
+        str(each): found.partial[str(each)]
         for each, state in states.items()
-        if str(each) in looks.partial and state.served is not Served.ABSENT
+        if str(each) in found.partial and state.served is not Served.ABSENT
     }
-    if NAMESPACES in looks.seen - looks.listed and not complete:
+    if NAMESPACES in found.present - found.listed and not complete:
         incomplete.setdefault(str(NAMESPACES), NO_LIST)
     if not discovery.is_whole:
-        incomplete[CRD_NAME] = looks.partial.get(CRD_NAME) or kinds.unlisted()
+        incomplete[CRD_NAME] = found.partial.get(CRD_NAME) or kinds.unlisted()
     return Coverage(states=states, discovery=discovery, incomplete=incomplete)
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
     wanted: Wanted
-    looks: Looks
+    found: FoundResources
     kinds: ServedKinds
     expected: frozenset[str]
     complete: bool
@@ -312,26 +317,26 @@ class _Rules:
         A stack's resource is used only if the stack is expected or has subjects. Optional resources
         are used if they are in the dump, and never count as missing, even in a complete dump.
         """
-        seen = resource in self.looks.seen
+        seen = resource in self.found.present
         if resource.opt_in or resource.explains:
-            return seen or str(resource) in self.looks.partial
+            return seen or str(resource) in self.found.partial
         if not resource.stack or seen or self.kinds.failure(resource):
             return True
         return resource.stack in self.expected or any(
-            each.stack == resource.stack and each.subject_kind and each in self.looks.seen
+            each.stack == resource.stack and each.subject_kind and each in self.found.present
             for each in self.wanted.resources
         )
 
     def state(self, resource: Resource[KubeObject], discovery: Discovery) -> ResourceState:
-        seen, kind = resource in self.looks.seen, resource.subject_kind
+        seen, kind = resource in self.found.present, resource.subject_kind
         if resource.custom and discovery.state(resource.crd_name) is Served.ABSENT:
             return ResourceState(Served.ABSENT)
         # If two API groups have the same kind of subject, a cluster serves only one.
-        if not seen and kind and any(each.subject_kind == kind for each in self.looks.seen):
+        if not seen and kind and any(each.subject_kind == kind for each in self.found.present):
             return ResourceState(Served.ABSENT)
         if failure := self.kinds.failure(resource):
             return failure
-        cause = self.looks.partial.get(str(resource), "")
+        cause = self.found.partial.get(str(resource), "")
         if resource.seldom and resource not in self.wanted.declared and not seen and not cause:
             return ResourceState(Served.ABSENT)
         if self.complete or seen:

@@ -20,7 +20,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeVar, cast
 
-from reporter.metrics.looks.window import Judged, Samples
+from reporter.metrics.samples.window import Judged, PodSamples
 from reporter.model.evidence import Evidence, ForeignEvent, LogCause
 from reporter.model.objects import KubeObject, Labels
 from reporter.model.resource import Resource
@@ -150,12 +150,12 @@ class TracedSnapshot(Snapshot):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TracedSamples(Samples):
+class TracedSamples(PodSamples):
     trace: Trace
 
     def of(self, namespace: str, name: str, uid: str) -> Judged | None:
         self.trace.note(Cell(None, How.SAMPLES, (namespace, name)))
-        return Samples.of(self, namespace, name, uid)
+        return PodSamples.of(self, namespace, name, uid)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

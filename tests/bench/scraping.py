@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Final
 
 from reporter.daemon.pod_scraping import SampleStore
-from reporter.metrics.looks.look import Scrape, Target
 from reporter.metrics.pages.reading import read_page
+from reporter.metrics.samples.sample import Scrape, Target
 from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
 from reporter.metrics.scraping.scraper import Scraper
 from reporter.model.subject import Subject

@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from reporter.catalogue import runtime as t
 from reporter.catalogue.suppression import pod_rows_of
 from reporter.daemon.pod_scraping import SampleStore
-from reporter.metrics.looks.look import ContainerRun, Scrape, Target
-from reporter.metrics.looks.window import PodVerdict
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import Page, read_page
+from reporter.metrics.samples.sample import ContainerRun, Scrape, Target
+from reporter.metrics.samples.window import PodVerdict
 from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
 from reporter.metrics.scraping.scraper import Scraper
 from reporter.model.subject import Subject
@@ -144,8 +144,8 @@ class Watch:
     def _note(self, verdict: PodVerdict) -> None:
         texts = {_named(each): fault.text for each, fault in verdict.faults.items()}
         # A pass keeps what fires and cannot be judged; it knows nothing of a pod that is not in service.
-        undecided = set(map(_named, verdict.undecided)) & self.seen.told
-        active = (texts.keys() | undecided) if verdict.in_service else set()
+        inconclusive = set(map(_named, verdict.inconclusive)) & self.seen.told
+        active = (texts.keys() | inconclusive) if verdict.in_service else set()
         told = frozenset(self._unexplained(active))
         now = self.now()
         begun = (Change(now, each, texts.get(each, "")) for each in sorted(told - self.seen.told))

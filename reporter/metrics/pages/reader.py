@@ -53,7 +53,7 @@ _LARGEST_BAD_SHARE: Final = 0.01
 _SEPARATOR: Final = b"\0"
 """Separates the parts of an identity; pages with this byte are refused."""
 
-_LINES_BETWEEN_LOOKS: Final = 1_000
+_LINES_BETWEEN_CHECKS: Final = 1_000
 """The clock is checked once in this many lines."""
 
 _REMEMBERED: Final = 8_192
@@ -157,7 +157,7 @@ class PageReader(Generic[Wanted]):
         clock = self._limits.clock
         until = clock() + self._limits.seconds
         for number, line in enumerate(lines):
-            if not number % _LINES_BETWEEN_LOOKS and clock() > until:
+            if not number % _LINES_BETWEEN_CHECKS and clock() > until:
                 raise UnreadablePage(f"takes longer than {self._limits.seconds:g} s to read")
             yield line
 
@@ -288,22 +288,22 @@ class OversizedLine(Exception):  # noqa: N818 - as above
     """A line has more labels, or longer ones, than the limits allow."""
 
 
-class Sample(NamedTuple):
+class ParsedLine(NamedTuple):
     name: bytes
     labels: dict[bytes, bytes]
     value: float
 
 
-def scan(line: bytes, limits: PageLimits) -> Sample:
+def scan(line: bytes, limits: PageLimits) -> ParsedLine:
     """Return the sample of a line; its name may be quoted, inside the braces."""
     start = _START.match(line)
     if start is None:
         raise BadLine
     name, brace, nameless = start.groups()
     if brace is None and nameless is None:
-        return Sample(name, {}, _value(line, start.end()))
+        return ParsedLine(name, {}, _value(line, start.end()))
     labels, end = scan_labels(line, start.end(), limits, named=nameless is None)
-    return Sample(name or labels.pop(b""), labels, _value(line, end))
+    return ParsedLine(name or labels.pop(b""), labels, _value(line, end))
 
 
 def scan_labels(

@@ -17,9 +17,9 @@ import yarl
 from reporter.kube import errors
 from reporter.kube.client import USER_AGENT, KubeClient, api_path
 from reporter.kube.clock import Now, real_now
-from reporter.metrics.looks.look import Failure, Scrape, Target
 from reporter.metrics.pages.reader import UnreadablePage
 from reporter.metrics.pages.reading import Page
+from reporter.metrics.samples.sample import Failure, Scrape, Target
 from reporter.metrics.scraping.scraper import FairSlots
 from reporter.metrics.scraping.targets import ScrapeFailed, mapped
 

@@ -25,7 +25,7 @@ from typing import Final, Generic, Protocol, TypeVar
 import structlog
 
 from reporter.kube.clock import Now, real_now
-from reporter.metrics.looks.look import Failure, Scrape, Target, wants_token
+from reporter.metrics.samples.sample import Failure, Scrape, Target, wants_token
 
 _SPAN = 2.0**64
 

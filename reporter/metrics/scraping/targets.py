@@ -24,7 +24,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from reporter.catalogue.resources import NODES, PODS, SERVICES
 from reporter.kube.errors import Forbidden, KubeError, Unauthorized
-from reporter.metrics.looks.look import ContainerRun, Failure, Picked, PodName, Target
+from reporter.metrics.samples.sample import ContainerRun, Failure, Picked, PodName, Target
 from reporter.model.objects import (
     Container,
     ContainerStatus,

@@ -1,5 +1,5 @@
-"""Rules about one engine over its window, the looks that each engine is judged by, and rules about
-a pod that loads its weights, by the two download gauges of KAITO.
+"""Rules about one engine over its window, the samples that each engine is judged by, and rules
+about a pod that loads its weights, by the two download gauges of KAITO.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Final
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Counter, Latency, Look
-from reporter.metrics.looks.window import History, Window, since_restart
+from reporter.metrics.samples.sample import Counter, Latency, Sample
+from reporter.metrics.samples.window import History, Window, since_restart
 from reporter.probes.runtime import rule as r
 from reporter.probes.runtime.network import in_service
 from reporter.settings import EvaluationSettings
@@ -21,17 +21,17 @@ _MANY_OBSERVATIONS: Final = 100
 _LENIENCE: Final = 5
 """Factor on the allowed share if there are few observations."""
 
-_NO_DEMAND: Final = r.Undecided(
+_NO_DEMAND: Final = r.Inconclusive(
     "it makes no progress, but nothing waits; this takes longer to tell"
 )
-_TOO_FEW: Final = r.Undecided("too few scrapes to see growth")
-TOO_FEW_REQUESTS: Final = r.Undecided("too few requests were answered to tell")
+_TOO_FEW: Final = r.Inconclusive("too few scrapes to see growth")
+TOO_FEW_REQUESTS: Final = r.Inconclusive("too few requests were answered to tell")
 _NONE_FINISHES: Final = r.NotOver("too few requests were answered to tell, and others wait")
 
 
 def unhealthy(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge what the engine reports about itself; no report is not unhealthy."""
-    if any(look.healthy for look in window.looks):
+    if any(sample.healthy for sample in window.samples):
         return r.CLEAR
     return r.Found(
         "engine unhealthy",
@@ -49,7 +49,7 @@ def corrupted(window: Window, _settings: EvaluationSettings) -> r.Answer:
 
 def stalled(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge whether the engine makes no progress while requests wait."""
-    if _stands_still(window) and not any(map(r.queue, window.looks)):
+    if _stands_still(window) and not any(map(r.queue, window.samples)):
         return _NO_DEMAND
     return _no_progress(window, r.window_text(settings, t.ENGINE_STALLED), " while others wait")
 
@@ -94,10 +94,10 @@ def scheduler_stuck(window: Window, settings: EvaluationSettings) -> r.Answer:
 
 def _where_kv_caches_are(window: Window) -> str:
     """Return what the deferred requests wait for, if the engine has it (vLLM 0.32 and later)."""
-    if window.all(lambda look: look.fetching, lambda requests: requests > 0):
+    if window.all(lambda sample: sample.fetching, lambda requests: requests > 0):
         return "; their KV caches are under way from a peer that does not deliver them"
-    none_fetched = window.all(lambda look: look.fetching, lambda requests: requests == 0)
-    if none_fetched and window.all(lambda look: look.unfetched, lambda requests: requests > 0):
+    none_fetched = window.all(lambda sample: sample.fetching, lambda requests: requests == 0)
+    if none_fetched and window.all(lambda sample: sample.unfetched, lambda requests: requests > 0):
         return "; it has not begun to fetch their KV caches"
     return ""
 
@@ -116,7 +116,7 @@ def kv_transfer(window: Window, settings: EvaluationSettings) -> r.Answer:
 def backlog(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge whether the queue grows; if causes of waiting are unknown, the floor is doubled."""
     floor = settings.threshold(t.BACKLOG_WAITING)
-    if any(look.capacity is None for look in window.looks):
+    if any(sample.capacity is None for sample in window.samples):
         floor *= 2
     if not window.all(r.queue, lambda waiting: waiting > floor):
         return r.CLEAR
@@ -162,14 +162,14 @@ def latency(window: Window, settings: EvaluationSettings) -> r.Answer:
     Few observations prove nothing, but throughput may have collapsed: while requests wait, a fault
     is not over.
     """
-    newest = window.looks[-1]
+    newest = window.samples[-1]
     kinds = [kind for kind in OBJECTIVES if _objective(kind, settings) and kind in newest.latencies]
     answers = [_latency(window, kind, settings) for kind in kinds]
     found = next((each for each in answers if isinstance(each, r.Found)), None)
     if found is not None:
         return found
     if TOO_FEW_REQUESTS in answers:
-        wait = window.last_third().all(lambda look: look.waiting, lambda requests: requests > 0)
+        wait = window.last_third().all(lambda sample: sample.waiting, lambda requests: requests > 0)
         return _NONE_FINISHES if wait else TOO_FEW_REQUESTS
     return r.CLEAR if kinds else r.NOT_TOLD
 
@@ -215,7 +215,7 @@ def _stands_still(window: Window) -> bool:
         return False
     # If all waiting requests are deferred, a decode pod waits for KV caches of its peer.
     return not window.all(r.deferred, lambda waiting: waiting > 0) or any(
-        look.capacity != 0 for look in window.looks
+        sample.capacity != 0 for sample in window.samples
     )
 
 
@@ -267,7 +267,7 @@ def _by_engine(
 def _ask(
     history: History,
     name: str,
-    pages: tuple[Look, ...],
+    pages: tuple[Sample, ...],
     *,
     length: timedelta,
     rule: r.EngineRule,
@@ -319,11 +319,11 @@ _UNKNOWN: Final = -1
 _YOUNG: Final = timedelta(minutes=5)
 """A pod younger than this may not have started its download."""
 
-_NOT_BEGUN: Final = r.Undecided("it is not known whether a download has begun")
+_NOT_BEGUN: Final = r.Inconclusive("it is not known whether a download has begun")
 
 
 def download_slow(
-    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
 ) -> r.Answer:
     """Judge whether a download stays below the required speed.
 
@@ -335,16 +335,18 @@ def download_slow(
     threshold = settings.weight_download_min_mbps * _MB
     if history.newest.failure is not None:
         return r.NO_PAGE
-    pages = _this_start(looks)
-    if any(look.speed is None or look.speed >= threshold or not _loads(look) for look in pages):
+    pages = _this_start(samples)
+    if any(
+        sample.speed is None or sample.speed >= threshold or not _loads(sample) for sample in pages
+    ):
         return r.CLEAR
-    if any(look.remaining is None or 0 <= look.remaining <= seconds for look in pages):
+    if any(sample.remaining is None or 0 <= sample.remaining <= seconds for sample in pages):
         return r.CLEAR
-    if not any(look.speed for look in _this_start(history.looks)):
+    if not any(sample.speed for sample in _this_start(history.samples)):
         return r.CLEAR
     if not history.covers(pages, timedelta(seconds=seconds)):
         return r.NOT_COVERED
-    fastest = max(look.speed or 0.0 for look in pages)
+    fastest = max(sample.speed or 0.0 for sample in pages)
     return r.Found(
         f"{fastest / _MB:.1f} MB/s",
         f"has downloaded its weights at {fastest / _MB:.1f} MB/s at most for {r.minutes(seconds)}, "
@@ -354,21 +356,23 @@ def download_slow(
 
 
 def download_stalled(
-    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
 ) -> r.Answer:
     """Judge whether no data arrives while the remaining time is unknown."""
     length = timedelta(seconds=settings.window_seconds(t.DOWNLOAD_STALLED))
     newest = history.newest
     if newest.failure is not None:
         return r.NO_PAGE
-    pages = _this_start(looks)
-    if any(not _loads(look) or look.speed != 0 or look.remaining != _UNKNOWN for look in pages):
+    pages = _this_start(samples)
+    if any(
+        not _loads(sample) or sample.speed != 0 or sample.remaining != _UNKNOWN for sample in pages
+    ):
         return r.CLEAR
     if not history.covers(pages, length):
         return r.NOT_COVERED
     created = newest.target.created
     old = created is not None and newest.at.wall - created > _YOUNG
-    if not old and not any(look.speed for look in _this_start(history.looks)):
+    if not old and not any(sample.speed for sample in _this_start(history.samples)):
         return _NOT_BEGUN
     return r.Found(
         "download stalled", f"has downloaded nothing for {r.minutes(length.total_seconds())}"
@@ -381,18 +385,18 @@ DOWNLOAD_RULES: Final[Mapping[str, r.PodRule]] = {
 }
 
 
-def _this_start(looks: Sequence[Look]) -> tuple[Look, ...]:
+def _this_start(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     """Return the pages since a container last started: each start is a new download."""
     begins = max(
         (
             n
-            for n, (before, after) in enumerate(pairwise(looks), 1)
+            for n, (before, after) in enumerate(pairwise(samples), 1)
             if after.target.containers != before.target.containers
         ),
         default=0,
     )
-    return tuple(look for look in looks[begins:] if look.failure is None)
+    return tuple(sample for sample in samples[begins:] if sample.failure is None)
 
 
-def _loads(look: Look) -> bool:
-    return not look.known and not look.target.ready
+def _loads(sample: Sample) -> bool:
+    return not sample.known and not sample.target.ready

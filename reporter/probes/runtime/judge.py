@@ -6,13 +6,13 @@ from typing import Final
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.pickers import PICKER_NAMES
-from reporter.metrics.looks import window
-from reporter.metrics.looks.look import Latency, Look
+from reporter.metrics.samples import window
+from reporter.metrics.samples.sample import Latency, Sample
 from reporter.model.objects import Pod
 from reporter.probes.runtime.engine_rules import DOWNLOAD_RULES, OBJECTIVES, judge_engines
 from reporter.probes.runtime.network import is_settled
 from reporter.probes.runtime.pod_rules import POD_RULES, http_errors, judge_picker
-from reporter.probes.runtime.rule import NOT_SETTLED, Answer, Found, NotOver, Undecided, Untold
+from reporter.probes.runtime.rule import NOT_SETTLED, Answer, Found, Inconclusive, NotOver, Untold
 from reporter.settings import EvaluationSettings
 from reporter.workload.pod import counts
 
@@ -23,7 +23,7 @@ FORGOTTEN_AFTER: Final = 2
 def judge(
     history: window.History, before: window.PodVerdict | None, settings: EvaluationSettings
 ) -> window.PodVerdict:
-    """Return the verdict on a pod as of its newest look.
+    """Return the verdict on a pod as of its newest sample.
 
     `before` is the previous verdict: a fault that continues keeps its text, so the numbers in its
     message are those of when it was found.
@@ -40,16 +40,16 @@ def judge(
             known = doubted.fault
         found = {name: each for name, each in answers.items() if isinstance(each, Found)}
         if found:
-            since = _looks(history, reason, settings)[0].at.wall
+            since = _samples(history, reason, settings)[0].at.wall
             faults[reason] = _fault(reason, found, since, known=known)
-        elif (undecided := _undecided(answers)) is not None:
-            lasting = isinstance(undecided, NotOver)
+        elif (inconclusive := _inconclusive(answers)) is not None:
+            lasting = isinstance(inconclusive, NotOver)
             same = doubted is not None and doubted.lasting == lasting
             since_boot = doubted.since if doubted and same else newest.at.boot
             lasts = newest.at.boot - since_boot
             open_ = lasting or lasts < FORGOTTEN_AFTER * _longest_of(reason, settings)
             doubts[reason] = window.Doubt(
-                undecided.why, since_boot, known if open_ else None, open=open_, lasting=lasting
+                inconclusive.why, since_boot, known if open_ else None, open=open_, lasting=lasting
             )
     # Only model pods count as failing: the page of a picker is often closed.
     of_pod = newest.target.picked is None
@@ -63,7 +63,7 @@ def judge(
 
 
 def longest_window(settings: EvaluationSettings) -> timedelta:
-    """Return how far back looks are needed; failing attempts may be a gap apart."""
+    """Return how far back samples are needed; failing attempts may be a gap apart."""
     attempts = settings.threshold(t.SCRAPE_ATTEMPTS) * settings.scrape_period * window.GAP_PERIODS
     return timedelta(seconds=max(settings.longest_window_seconds, attempts))
 
@@ -85,26 +85,26 @@ def _answers(
             yield reason, judge_picker(history, reason, settings)
         return
     for reason, rule in DOWNLOAD_RULES.items():
-        yield reason, {"": rule(history, _looks(history, reason, settings), settings)}
+        yield reason, {"": rule(history, _samples(history, reason, settings), settings)}
     for reason in filter(settings.judges, t.RUNTIME_NAMES):
         if not is_settled(history.newest):
             yield reason, {"": NOT_SETTLED}
         elif reason in POD_RULES:
-            looks = _looks(history, reason, settings)
-            yield reason, {"": POD_RULES[reason](history, looks, settings)}
+            samples = _samples(history, reason, settings)
+            yield reason, {"": POD_RULES[reason](history, samples, settings)}
         elif reason == t.ERROR_RATE:
-            http = http_errors(history, _looks(history, reason, settings), settings)
+            http = http_errors(history, _samples(history, reason, settings), settings)
             yield reason, {**judge_engines(history, reason, settings), "": http}
         else:
             yield reason, judge_engines(history, reason, settings)
 
 
-def _undecided(answers: Mapping[str, Answer]) -> Undecided | None:
+def _inconclusive(answers: Mapping[str, Answer]) -> Inconclusive | None:
     """Return why nothing can be decided, or None; a sign that a fault is not over comes first.
 
     Values that a page never has are not waited for if another part of the pod has an answer.
     """
-    doubts = [each for each in answers.values() if isinstance(each, Undecided)]
+    doubts = [each for each in answers.values() if isinstance(each, Inconclusive)]
     passing = [each for each in doubts if not isinstance(each, Untold)]
     if passing:
         return next((each for each in passing if isinstance(each, NotOver)), passing[0])
@@ -130,7 +130,9 @@ def _fault(
     )
 
 
-def _looks(history: window.History, reason: str, settings: EvaluationSettings) -> tuple[Look, ...]:
+def _samples(
+    history: window.History, reason: str, settings: EvaluationSettings
+) -> tuple[Sample, ...]:
     return history.last(timedelta(seconds=settings.window_seconds(reason)))
 
 
@@ -149,13 +151,13 @@ def running(pods: Iterable[Pod]) -> Iterator[Pod]:
             yield pod
 
 
-def judged_of(pod: Pod, samples: window.Samples) -> window.Judged | None:
+def judged_of(pod: Pod, samples: window.PodSamples) -> window.Judged | None:
     """Return the judgement of a pod, or None if a container restarted since the last scrape.
 
     The faults ended with the former run, and nothing is known until the next scrape.
     """
     judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
-    if judged is None or not judged.history.looks:
+    if judged is None or not judged.history.samples:
         return judged
     statuses = {each.name: each for each in pod.status.container_statuses or ()}
     for seen in judged.history.newest.target.containers:
@@ -165,7 +167,7 @@ def judged_of(pod: Pod, samples: window.Samples) -> window.Judged | None:
     return judged
 
 
-def verdicts(pods: Iterable[Pod], samples: window.Samples) -> tuple[window.PodVerdict, ...]:
+def verdicts(pods: Iterable[Pod], samples: window.PodSamples) -> tuple[window.PodVerdict, ...]:
     """Return the verdicts on pods."""
     judged = (judged_of(pod, samples) for pod in pods)
     return tuple(each.verdict for each in judged if each is not None)

@@ -1,5 +1,5 @@
 """Detect that the reporter is at fault: if no pod at all can be scraped, that says nothing about
-the pods. And select the looks taken while a pod was in service, as only those count.
+the pods. And select the samples taken while a pod was in service, as only those count.
 """
 
 from bisect import bisect_left
@@ -13,8 +13,8 @@ from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
-from reporter.metrics.looks.look import Look, PodName
-from reporter.metrics.looks.window import GAP_PERIODS, Doubt, Judged, Samples
+from reporter.metrics.samples.sample import PodName, Sample
+from reporter.metrics.samples.window import GAP_PERIODS, Doubt, Judged, PodSamples
 from reporter.model.finding import Finding
 from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
 from reporter.model.text import clean
@@ -28,7 +28,7 @@ _NODES: Final = 2
 """If fewer than these all fail, they may each have a fault of their own."""
 
 
-def nothing_reached(samples: Samples) -> tuple[Judged, ...]:
+def nothing_reached(samples: PodSamples) -> tuple[Judged, ...]:
     """Return the pods in service if none of them can be scraped and they are far enough apart.
 
     At least one of them must have a fault: a single failing round does not count. A pod that
@@ -44,7 +44,7 @@ def nothing_reached(samples: Samples) -> tuple[Judged, ...]:
     return pods if _far_apart(pods) else ()
 
 
-def unproven(samples: Samples) -> frozenset[PodName]:
+def unproven(samples: PodSamples) -> frozenset[PodName]:
     """Return the failing pods during whose failures no other pod answered.
 
     After all of them have failed and the first one answers again, the others have not had their
@@ -57,10 +57,12 @@ def unproven(samples: Samples) -> frozenset[PodName]:
     runs = {each.history.newest.target.pod: _failing_run(each) for each in failing}
     earliest = min(began for began, _ in runs.values())
     answers = sorted(
-        look.at.boot
+        sample.at.boot
         for each in pods
-        for look in takewhile(lambda look: look.at.boot >= earliest, reversed(each.history.looks))
-        if not look.fails
+        for sample in takewhile(
+            lambda sample: sample.at.boot >= earliest, reversed(each.history.samples)
+        )
+        if not sample.fails
     )
     return frozenset(
         pod
@@ -80,7 +82,7 @@ def _asked(judged: Judged) -> timedelta:
 
 def _failing_run(judged: Judged) -> tuple[timedelta, timedelta]:
     """Return the boot times of the first and last of the newest failed attempts in a row."""
-    failed = tuple(takewhile(attrgetter("fails"), reversed(judged.history.looks)))
+    failed = tuple(takewhile(attrgetter("fails"), reversed(judged.history.samples)))
     return failed[-1].at.boot, failed[0].at.boot
 
 
@@ -92,14 +94,14 @@ def _far_apart(pods: Collection[Judged]) -> bool:
 
 
 def probe_network(
-    samples: Samples, snapshot: Snapshot, settings: EvaluationSettings
+    samples: PodSamples, snapshot: Snapshot, settings: EvaluationSettings
 ) -> Iterator[Finding]:
     """Yield one finding in place of one per pod."""
     pods = nothing_reached(samples)
     if not pods:
         return
     newest = (each.history.newest for each in pods)
-    failures = Counter(f"{look.failure} {look.detail}".strip() for look in newest)
+    failures = Counter(f"{sample.failure} {sample.detail}".strip() for sample in newest)
     # The most frequent failure, so that a single pod does not change the message.
     how = min(failures, key=lambda failure: (-failures[failure], failure))
     yield Finding(
@@ -123,7 +125,7 @@ def probe_network(
     )
 
 
-def without_failing(samples: Samples, pods: Collection[PodName]) -> Samples:
+def without_failing(samples: PodSamples, pods: Collection[PodName]) -> PodSamples:
     """Return the samples with the scrape faults of some pods turned into doubts."""
     changed = dict(samples.pods)
     for name in pods:
@@ -140,20 +142,20 @@ SETTLED: Final = timedelta(seconds=60)
 """A pod that has been Ready for less may still show the load of its benchmark."""
 
 
-def is_settled(look: Look) -> bool:
+def is_settled(sample: Sample) -> bool:
     """Tell whether the pod had been Ready for a while."""
-    since = look.target.ready_since
-    return look.target.ready and since is not None and look.at.wall - since >= SETTLED
+    since = sample.target.ready_since
+    return sample.target.ready and since is not None and sample.at.wall - since >= SETTLED
 
 
-def settled(looks: Sequence[Look]) -> tuple[Look, ...]:
-    """Return the looks of the current uninterrupted time in service."""
-    for n in range(len(looks), 0, -1):
-        if not is_settled(looks[n - 1]):
-            return tuple(looks[n:])
-    return tuple(looks)
+def settled(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Return the samples of the current uninterrupted time in service."""
+    for n in range(len(samples), 0, -1):
+        if not is_settled(samples[n - 1]):
+            return tuple(samples[n:])
+    return tuple(samples)
 
 
-def in_service(looks: Sequence[Look]) -> tuple[Look, ...]:
-    """Return the settled looks that have a page."""
-    return tuple(look for look in settled(looks) if look.failure is None)
+def in_service(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Return the settled samples that have a page."""
+    return tuple(sample for sample in settled(samples) if sample.failure is None)

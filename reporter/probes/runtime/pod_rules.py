@@ -12,32 +12,32 @@ from typing import Final
 
 from reporter.catalogue import pickers as p
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Counter, EngineLook, Failure, Look, wants_token
-from reporter.metrics.looks.window import History, Window, restarts, since_restart
+from reporter.metrics.samples.sample import Counter, EngineSample, Failure, Sample, wants_token
+from reporter.metrics.samples.window import History, Window, restarts, since_restart
 from reporter.probes.runtime import rule as r
 from reporter.probes.runtime.engine_rules import failures
 from reporter.probes.runtime.network import SETTLED, in_service, is_settled, settled
 from reporter.settings import EvaluationSettings
 
-_NOT_VLLM: Final = r.Undecided("its runtime is not vLLM: the page is not text")
+_NOT_VLLM: Final = r.Inconclusive("its runtime is not vLLM: the page is not text")
 _NOT_FOUND: Final = "404"
-_TOO_FEW: Final = r.Undecided("too few attempts failed so far")
+_TOO_FEW: Final = r.Inconclusive("too few attempts failed so far")
 
 
 def scrape_failing(
-    history: History, _looks: tuple[Look, ...], settings: EvaluationSettings
+    history: History, _samples: tuple[Sample, ...], settings: EvaluationSettings
 ) -> r.Answer:
     """Judge whether all attempts fail, for at least the window and a number of attempts."""
-    newest, looks = history.newest, settled(history.looks)
+    newest, samples = history.newest, settled(history.samples)
     if newest.failure is None:
         return r.CLEAR
     if newest.failure is Failure.UNSUPPORTED:
         return _NOT_VLLM
-    failed = tuple(takewhile(lambda look: look.failure is not None, reversed(looks)))
+    failed = tuple(takewhile(lambda sample: sample.failure is not None, reversed(samples)))
     window = timedelta(seconds=settings.window_seconds(t.SCRAPE_FAILING))
     spans = newest.at.boot - failed[-1].at.boot >= window
     if not spans or len(failed) < settings.threshold(t.SCRAPE_ATTEMPTS):
-        return r.CLEAR if len(failed) < len(looks) else _TOO_FEW
+        return r.CLEAR if len(failed) < len(samples) else _TOO_FEW
     how = f"{newest.failure} {newest.detail}".strip()
     text = f"its metrics could not be read for {r.minutes(window.total_seconds())}: {how}"
     if newest.failure is Failure.STATUS and newest.detail == _NOT_FOUND:
@@ -46,15 +46,15 @@ def scrape_failing(
 
 
 def metrics_missing(
-    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
 ) -> r.Answer:
     """Judge whether the page has no engine metrics during the whole window."""
-    newest, pages = history.newest, in_service(looks)
+    newest, pages = history.newest, in_service(samples)
     if newest.failure is Failure.UNSUPPORTED:
         return _NOT_VLLM
     if newest.failure is not None:
         return r.NO_PAGE
-    if any(look.known or look.remaining for look in pages):
+    if any(sample.known or sample.remaining for sample in pages):
         return r.CLEAR
     window = timedelta(seconds=settings.window_seconds(t.METRICS_MISSING))
     if not history.covers(pages, window):
@@ -64,18 +64,18 @@ def metrics_missing(
 
 
 def engine_restarting(
-    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
 ) -> r.Answer:
     """Judge the number of restarts of the engine; a new pod is not a restart.
 
-    A pod is not Ready while its engine starts, so looks from such times count here.
+    A pod is not Ready while its engine starts, so samples from such times count here.
     """
     if history.newest.failure is not None:
         return r.NO_PAGE
-    count = restarts(looks)
+    count = restarts(samples)
     if count < max(1, settings.threshold(t.RESTARTS)):
         window = timedelta(seconds=settings.window_seconds(t.ENGINE_RESTARTING))
-        reaches_back = looks[0].at.boot <= history.newest.at.boot - window
+        reaches_back = samples[0].at.boot <= history.newest.at.boot - window
         return r.CLEAR if reaches_back else r.NOT_COVERED
     how_long = r.minutes(settings.window_seconds(t.ENGINE_RESTARTING))
     return r.Found(
@@ -83,9 +83,11 @@ def engine_restarting(
     )
 
 
-def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> r.Answer:
+def rejected(
+    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
+) -> r.Answer:
     """Judge the share of refused requests, whether or not all requests include them."""
-    window = _window(history, looks, settings.window_seconds(t.REJECTED))
+    window = _window(history, samples, settings.window_seconds(t.REJECTED))
     if not isinstance(window, Window):
         return window
     limited, not_admitted = (
@@ -111,10 +113,10 @@ def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSett
 
 
 def http_errors(
-    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
 ) -> r.Answer:
     """Judge the error rate seen from HTTP; a refusal by a limit is not an error."""
-    window = _window(history, looks, settings.window_seconds(t.ERROR_RATE))
+    window = _window(history, samples, settings.window_seconds(t.ERROR_RATE))
     if not isinstance(window, Window):
         return window
     errors, total = window.increase(Counter.HTTP_ERRORS), window.increase(Counter.HTTP_REQUESTS)
@@ -127,13 +129,13 @@ def http_errors(
 
 def _unanswered(history: History, window: Window) -> float:
     """Return how many requests were counted as refused before a window but answered within it."""
-    pages = since_restart(in_service(history.looks))
-    before = pages[: len(pages) - len(window.looks) + 1]
-    other = [_other_errors(look.pod) for look in before]
+    pages = since_restart(in_service(history.samples))
+    before = pages[: len(pages) - len(window.samples) + 1]
+    other = [_other_errors(sample.pod) for sample in before]
     return max(other) - other[-1] if other else 0.0
 
 
-def _other_errors(pod: EngineLook) -> float:
+def _other_errors(pod: EngineSample) -> float:
     """Return the errors that are not refusals, minus refusals that are not answered yet."""
     errors, refused = (
         pod.counters.get(each) for each in (Counter.HTTP_ERRORS, Counter.NOT_ADMITTED)
@@ -149,7 +151,7 @@ POD_RULES: Final[Mapping[str, r.PodRule]] = {
 }
 
 
-def _window(history: History, looks: tuple[Look, ...], seconds: int) -> Window | r.Undecided:
+def _window(history: History, samples: tuple[Sample, ...], seconds: int) -> Window | r.Inconclusive:
     """Return the counters of the pod as a whole over a window, or why they cannot be judged."""
     newest = history.newest
     if newest.failure is not None:
@@ -158,10 +160,10 @@ def _window(history: History, looks: tuple[Look, ...], seconds: int) -> Window |
         return r.NO_ENGINE
     if newest.engines and all(engine.awake is False for engine in newest.engines.values()):
         return r.ASLEEP
-    return r.window_of(history, since_restart(in_service(looks)), seconds)
+    return r.window_of(history, since_restart(in_service(samples)), seconds)
 
 
-WANTS_TOKEN: Final = r.Undecided("its page wants a token, and the reporter sends none")
+WANTS_TOKEN: Final = r.Inconclusive("its page wants a token, and the reporter sends none")
 BLIND: Final = 0
 """Severity of a picker without fresh metrics: all pods that it knows stay candidates (Gateway API
 Inference Extension v1.5, pkg/epp/requestcontrol/candidates.go)."""
@@ -172,7 +174,7 @@ EMPTY: Final = 1
 _FEW_FAILURES: Final = 5
 _FAILED_SHARE: Final = 0.05
 
-JUST_READY: Final = r.Undecided("no pod that its pool selects has been Ready for a minute")
+JUST_READY: Final = r.Inconclusive("no pod that its pool selects has been Ready for a minute")
 
 
 def judge_picker(
@@ -184,12 +186,12 @@ def judge_picker(
         return {"": r.NOT_SETTLED}
     if newest.failure is not None:
         return {"": WANTS_TOKEN if wants_token(newest.failure, newest.detail) else r.NO_PAGE}
-    looks = history.last(timedelta(seconds=settings.window_seconds(reason)))
-    return {"": PICKER_RULES[reason](history, looks, settings)}
+    samples = history.last(timedelta(seconds=settings.window_seconds(reason)))
+    return {"": PICKER_RULES[reason](history, samples, settings)}
 
 
 def no_endpoints(
-    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
 ) -> r.Answer:
     """Judge whether the picker sees none of its pods during the whole window.
 
@@ -205,7 +207,7 @@ def no_endpoints(
         return r.CLEAR
     if not pickable(newest):
         return JUST_READY
-    pages = in_service(looks)
+    pages = in_service(samples)
     if any(page.endpoints and page.endpoints.fresh for page in pages):
         return r.CLEAR
     seconds = settings.window_seconds(p.NO_ENDPOINTS)
@@ -215,7 +217,7 @@ def no_endpoints(
     return _without_endpoints(pages, r.minutes(seconds))
 
 
-def _without_endpoints(pages: tuple[Look, ...], how_long: str) -> r.Found:
+def _without_endpoints(pages: tuple[Sample, ...], how_long: str) -> r.Found:
     ready = pickable(pages[-1])
     pods = "the Ready pod" if ready == 1 else f"any of the {ready} Ready pods"
     if any(page.endpoints and page.endpoints.known for page in pages):
@@ -233,14 +235,14 @@ def _without_endpoints(pages: tuple[Look, ...], how_long: str) -> r.Found:
     )
 
 
-def pickable(look: Look) -> int:
+def pickable(sample: Sample) -> int:
     """Return how many pods that a picker may pick have been Ready for a while."""
-    picked = look.target.picked
-    return picked.settled(look.at.wall, SETTLED) if picked is not None else 0
+    picked = sample.target.picked
+    return picked.settled(sample.at.wall, SETTLED) if picked is not None else 0
 
 
 def stale_metrics(
-    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
 ) -> r.Answer:
     """Judge whether the picker sees some but not all Ready pods during the whole window.
 
@@ -249,7 +251,7 @@ def stale_metrics(
     newest = history.newest
     if newest.endpoints is None:
         return r.NOT_TOLD
-    pages = in_service(looks)
+    pages = in_service(samples)
     if any(page.endpoints is not None and not _lacks_some(page) for page in pages):
         return r.CLEAR
     seconds = settings.window_seconds(p.STALE_METRICS)
@@ -266,15 +268,17 @@ def stale_metrics(
     )
 
 
-def _lacks_some(look: Look) -> bool:
-    return look.endpoints is not None and 0 < look.endpoints.fresh < pickable(look)
+def _lacks_some(sample: Sample) -> bool:
+    return sample.endpoints is not None and 0 < sample.endpoints.fresh < pickable(sample)
 
 
 def scheduling_failing(
-    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
 ) -> r.Answer:
     """Judge the share of failed attempts to choose an endpoint."""
-    window = r.window_of(history, in_service(looks), settings.window_seconds(p.SCHEDULING_FAILING))
+    window = r.window_of(
+        history, in_service(samples), settings.window_seconds(p.SCHEDULING_FAILING)
+    )
     if not isinstance(window, Window):
         return window
     failed, attempts = map(window.increase, (Counter.FAILED_CHOICES, Counter.CHOICES))
@@ -290,13 +294,15 @@ def scheduling_failing(
     )
 
 
-def shedding(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> r.Answer:
+def shedding(
+    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
+) -> r.Answer:
     """Judge the share of requests that are refused before they reach a pod.
 
     Without flow control, failed attempts are also counted as refusals, by the same code (Gateway
     API Inference Extension v1.5, pkg/epp/requestcontrol/director.go), and are subtracted.
     """
-    window = r.window_of(history, in_service(looks), settings.window_seconds(p.SHEDDING))
+    window = r.window_of(history, in_service(samples), settings.window_seconds(p.SHEDDING))
     if not isinstance(window, Window):
         return window
     requests, refused = window.increase(Counter.QUEUED), window.increase(Counter.SHED)

@@ -23,9 +23,9 @@ from math import inf
 from typing import Final, TypeAlias
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Counter, EngineLook, Look
-from reporter.metrics.looks.window import History, Window
 from reporter.metrics.pages.reading import Count
+from reporter.metrics.samples.sample import Counter, EngineSample, Sample
+from reporter.metrics.samples.window import History, Window
 from reporter.settings import EvaluationSettings
 
 
@@ -39,24 +39,24 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class Inconclusive:
     """A rule cannot decide now; `why` says why."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Untold(Undecided):
+class Untold(Inconclusive):
     """The page never has what the rule reads; another part of the pod may have the answer."""
 
 
 CLEAR: Final = None
 """A rule could decide, and there is no fault."""
 
-Answer: TypeAlias = Found | Undecided | None
+Answer: TypeAlias = Found | Inconclusive | None
 
-PodRule: TypeAlias = Callable[[History, tuple[Look, ...], EvaluationSettings], Answer]
-"""Judges a pod from its history and the looks of the rule's window, covered or not."""
+PodRule: TypeAlias = Callable[[History, tuple[Sample, ...], EvaluationSettings], Answer]
+"""Judges a pod from its history and the samples of the rule's window, covered or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,31 +64,31 @@ class EngineRule:
     """Judges one engine by a covered window of pages that have the values in `reads`."""
 
     judge: Callable[[Window, EvaluationSettings], Answer]
-    reads: tuple[Callable[[EngineLook], object], ...]
+    reads: tuple[Callable[[EngineSample], object], ...]
 
-    def can_read(self, look: EngineLook) -> bool:
-        return all(read(look) is not None for read in self.reads)
+    def can_read(self, sample: EngineSample) -> bool:
+        return all(read(sample) is not None for read in self.reads)
 
 
 @dataclass(frozen=True, slots=True)
-class NotOver(Undecided):
+class NotOver(Inconclusive):
     """A rule cannot decide, but it sees that an earlier fault continues, however long."""
 
 
-NOT_SETTLED: Final = Undecided("the pod has been Ready for less than a minute")
-NO_PAGE: Final = Undecided("its metrics cannot be read")
-NO_ENGINE: Final = Undecided("the page has no metrics of an engine")
-ENGINE_GONE: Final = Undecided("an engine is not on the page any more")
-ASLEEP: Final = Undecided("the engine is asleep")
-NOT_COVERED: Final = Undecided("its window is not full yet, or has a hole")
+NOT_SETTLED: Final = Inconclusive("the pod has been Ready for less than a minute")
+NO_PAGE: Final = Inconclusive("its metrics cannot be read")
+NO_ENGINE: Final = Inconclusive("the page has no metrics of an engine")
+ENGINE_GONE: Final = Inconclusive("an engine is not on the page any more")
+ASLEEP: Final = Inconclusive("the engine is asleep")
+NOT_COVERED: Final = Inconclusive("its window is not full yet, or has a hole")
 NOT_TOLD: Final = Untold("the page does not have what the rule reads")
 
 
-def window_of(history: History, pages: tuple[Look, ...], seconds: int) -> Window | Undecided:
+def window_of(history: History, pages: tuple[Sample, ...], seconds: int) -> Window | Inconclusive:
     """Return the pod's own values on these pages, unless they do not cover the window."""
     if not history.covers(pages, timedelta(seconds=seconds)):
         return NOT_COVERED
-    return Window(pages[-1].at.boot - pages[0].at.boot, tuple(look.pod for look in pages))
+    return Window(pages[-1].at.boot - pages[0].at.boot, tuple(sample.pod for sample in pages))
 
 
 def share(value: float) -> str:
@@ -106,35 +106,35 @@ def window_text(settings: EvaluationSettings, reason: str) -> str:
     return minutes(settings.window_seconds(reason))
 
 
-def running(look: EngineLook) -> float | None:
-    return look.running
+def running(sample: EngineSample) -> float | None:
+    return sample.running
 
 
-def deferred(look: EngineLook) -> float | None:
+def deferred(sample: EngineSample) -> float | None:
     """Return the requests that wait for another cause than room."""
-    return look.deferred
+    return sample.deferred
 
 
-def kv_usage(look: EngineLook) -> float | None:
-    return look.kv_usage
+def kv_usage(sample: EngineSample) -> float | None:
+    return sample.kv_usage
 
 
-def healthy(look: EngineLook) -> bool | None:
-    return look.healthy
+def healthy(sample: EngineSample) -> bool | None:
+    return sample.healthy
 
 
-def queue(look: EngineLook) -> float | None:
+def queue(sample: EngineSample) -> float | None:
     """Return the requests that wait for room, or all that wait if causes are unknown."""
-    return look.waiting if look.capacity is None else look.capacity
+    return sample.waiting if sample.capacity is None else sample.capacity
 
 
-def progress(look: EngineLook) -> Count | None:
+def progress(sample: EngineSample) -> Count | None:
     """Return a counter that increases with every step that yields tokens."""
-    return look.counters.get(Counter.GENERATED_TOKENS) or look.counters.get(Counter.STEPS)
+    return sample.counters.get(Counter.GENERATED_TOKENS) or sample.counters.get(Counter.STEPS)
 
 
-def count(counter: Counter) -> Callable[[EngineLook], Count | None]:
-    return lambda look: look.counters.get(counter)
+def count(counter: Counter) -> Callable[[EngineSample], Count | None]:
+    return lambda sample: sample.counters.get(counter)
 
 
 _MOST: Final = 0.8
@@ -145,11 +145,13 @@ _ROOM: Final = 0.8
 
 _FEW_PREEMPTIONS: Final = 10
 
-_STILL_TIGHT: Final = Undecided("requests wait for room or are preempted, but not most of the time")
-_STILL_PREEMPTS: Final = Undecided(
+_STILL_TIGHT: Final = Inconclusive(
+    "requests wait for room or are preempted, but not most of the time"
+)
+_STILL_PREEMPTS: Final = Inconclusive(
     "requests are preempted, but fewer than the limits, or none of late"
 )
-_FILLS_UP: Final = Undecided("the KV cache is full, which is judged first")
+_FILLS_UP: Final = Inconclusive("the KV cache is full, which is judged first")
 
 
 def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
@@ -157,7 +159,7 @@ def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
     full = settings.threshold(t.KV_USAGE)
     if not _saturated(window, full):
         return CLEAR if _has_room(window, min(full, _ROOM)) else _STILL_TIGHT
-    waits = _share(map(_waits, window.looks)) >= _MOST
+    waits = _share(map(_waits, window.samples)) >= _MOST
     preempts = bool(window.increase(Counter.PREEMPTIONS))
     suffer = " and ".join(
         text for holds, text in ((waits, "wait for room"), (preempts, "are preempted")) if holds
@@ -168,7 +170,7 @@ def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
     return Found(
         "KV cache full",
         f"KV cache {how_full} for {how_long} while requests {suffer}",
-        round(queue(window.looks[-1]) or 0),
+        round(queue(window.samples[-1]) or 0),
     )
 
 
@@ -190,20 +192,20 @@ def preemption(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def _saturated(window: Window, full: float) -> bool:
-    """Tell whether requests suffer most of the time, since the window's first look."""
+    """Tell whether requests suffer most of the time, since the window's first sample."""
 
-    def is_full(look: EngineLook) -> bool:
-        return (kv_usage(look) or 0.0) >= full
+    def is_full(sample: EngineSample) -> bool:
+        return (kv_usage(sample) or 0.0) >= full
 
     waits = _always_waits(window)
-    fullness = _share(map(is_full, window.looks))
+    fullness = _share(map(is_full, window.samples))
     if waits and fullness >= _OFTEN:
         return True
     preempts = _share(
-        bool(replace(window, looks=pair).increase(Counter.PREEMPTIONS))
-        for pair in pairwise(window.looks)
+        bool(replace(window, samples=pair).increase(Counter.PREEMPTIONS))
+        for pair in pairwise(window.samples)
     )
-    stays_full = is_full(window.looks[0]) and fullness >= _MOST
+    stays_full = is_full(window.samples[0]) and fullness >= _MOST
     return (waits and preempts >= _HALF) or (stays_full and preempts > 0)
 
 
@@ -211,21 +213,21 @@ def _will_be_saturated(window: Window, settings: EvaluationSettings) -> bool:
     """Tell whether the KV cache reason will follow: the cache fills up, or its window is longer.
 
     This includes requests that have waited for room for a short time only, as the window of the
-    other reason has earlier looks. Each preemption frees blocks, so usage alone is not enough.
+    other reason has earlier samples. Each preemption frees blocks, so usage alone is not enough.
     """
     full = settings.threshold(t.KV_USAGE)
     if _saturated(window, full):
         return settings.window_seconds(t.KV_CACHE) > settings.window_seconds(t.PREEMPTION)
-    newest = window.looks[-1]
+    newest = window.samples[-1]
     return (kv_usage(newest) or 0.0) >= full or (_waits(newest) and not _always_waits(window))
 
 
 def _always_waits(window: Window) -> bool:
-    return _waits(window.looks[0]) and _share(map(_waits, window.looks)) >= _MOST
+    return _waits(window.samples[0]) and _share(map(_waits, window.samples)) >= _MOST
 
 
 def _has_room(window: Window, room: float) -> bool:
-    if not any(map(_waits, window.looks)):
+    if not any(map(_waits, window.samples)):
         return True
     below = window.all(kv_usage, lambda used: used < room)
     return below and not window.increase(Counter.PREEMPTIONS)
@@ -242,8 +244,8 @@ def _many(window: Window, settings: EvaluationSettings, part: float = 1.0) -> bo
     return count > part * limit or (count >= part * _FEW_PREEMPTIONS and count > part * allowed)
 
 
-def _waits(look: EngineLook) -> bool:
-    return (queue(look) or 0.0) > 0
+def _waits(sample: EngineSample) -> bool:
+    return (queue(sample) or 0.0) > 0
 
 
 def _share(holds: Iterable[bool]) -> float:

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from reporter.catalogue.runtime import RUNTIME_NAMES
-from reporter.metrics.looks.look import Latency, Scrape, look_at
 from reporter.metrics.pages.reading import read_page
+from reporter.metrics.samples.sample import Latency, Scrape, sample_of
 from tests.engine.recording import RECORDED, load
 from tests.unit.metrics.pages.reading import RUST, SGLANG, VLLM
 from tests.unit.probes.runtime.scraped import START, TARGET, Scraped
@@ -17,9 +17,9 @@ PAGES = {"vllm": VLLM, "rust": RUST, "sglang": SGLANG}
 
 def not_told(body):
     """The reasons that a page does not have the numbers for."""
-    look = look_at(TARGET, Scrape(at=START, page=read_page(body)), {Latency.TTFT: 10})
+    sample = sample_of(TARGET, Scrape(at=START, page=read_page(body)), {Latency.TTFT: 10})
     pod = Scraped()
-    pod.watch(lambda _: {"known": look.known, "engines": look.engines, "pod": look.pod}, 600)
+    pod.watch(lambda _: {"known": sample.known, "engines": sample.engines, "pod": sample.pod}, 600)
     return {
         reason for reason, why in pod.verdict.why.items() if "does not have what the rule" in why
     }

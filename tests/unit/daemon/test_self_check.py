@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.daemon.one_pass import Before, RecentWrites
 from reporter.daemon.passes import Passed, Passes, SelfCheck
-from reporter.metrics.looks.window import NONE
+from reporter.metrics.samples.window import NONE
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.table import Table
 from reporter.stacks import BUILT_IN

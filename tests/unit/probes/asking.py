@@ -1,6 +1,6 @@
 """Helpers for running probes on a snapshot, with settings and samples."""
 
-from reporter.metrics.looks.window import NONE
+from reporter.metrics.samples.window import NONE
 from reporter.probes.harness import Namespaces
 from reporter.probes.scope import ComponentScope, NamespaceScope, Scope, joined
 from reporter.stacks.kaito.probes import PROBES as KAITO

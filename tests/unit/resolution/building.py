@@ -111,7 +111,7 @@ class Resolver:
         ready=(),
         serving=(),
         unjudged=(),
-        undecided=(),
+        inconclusive=(),
         **options,
     ):
         """Resolve a pass `at` seconds after the start; return {reason: disposition}."""
@@ -121,7 +121,7 @@ class Resolver:
             if not any(failed.covers(each.subject) for failed in unjudged)
         )
         evaluation = Evaluation(
-            findings, tuple(ready), subjects, dict(undecided),
+            findings, tuple(ready), subjects, dict(inconclusive),
             unjudged=tuple(unjudged), serving=tuple(serving),
         )  # fmt: skip
         resolution = resolve(

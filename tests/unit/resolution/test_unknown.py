@@ -1,4 +1,4 @@
-"""What is unknown, unconfirmed, undecided or unjudged, and what can still be reported."""
+"""What is unknown, unconfirmed, inconclusive or unjudged, and what can still be reported."""
 
 from dataclasses import replace
 
@@ -376,8 +376,10 @@ P_0 = pod()
 
 def doubt(second, *findings, pods=(P_0,), reasons=(t.KV_CACHE,), events=(), **expected):
     """A pass in which reasons of some pods cannot be judged."""
-    undecided = dict.fromkeys(pods, frozenset(reasons))
-    return at(second, *findings, seen=snapshot(events=events), undecided=undecided, **expected)
+    inconclusive = dict.fromkeys(pods, frozenset(reasons))
+    return at(
+        second, *findings, seen=snapshot(events=events), inconclusive=inconclusive, **expected
+    )
 
 
 FULL, OF_ANOTHER, CORRUPTED = fault(), fault("b", "p-1"), fault(reason=t.OUTPUT_CORRUPTED)

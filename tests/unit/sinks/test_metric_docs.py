@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from reporter.metrics.looks.look import Failure
+from reporter.metrics.samples.sample import Failure
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Impact, ServingState, SkippedObject, SubjectState
 from reporter.model.subject import Layer

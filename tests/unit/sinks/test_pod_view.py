@@ -8,8 +8,8 @@ import pytest
 
 from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.catalogue.runtime import of_kind
-from reporter.metrics.looks.look import Endpoints, Failure, Picked
-from reporter.metrics.looks.window import Judged
+from reporter.metrics.samples.sample import Endpoints, Failure, Picked
+from reporter.metrics.samples.window import Judged
 from reporter.sinks.pod_view import pod_text, pod_view
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.tables import of_inferencesets as t

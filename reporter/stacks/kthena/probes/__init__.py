@@ -8,8 +8,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence, Undecided
-from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
+from reporter.model.finding import (
+    Evaluation,
+    Finding,
+    InconclusiveReasons,
+    ReadyEvidence,
+    ServingEvidence,
+)
+from reporter.probes.pods import inconclusive_pods, metric_faults, metric_finding
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.served.scaledobjects import judge_scalers
@@ -81,10 +87,10 @@ def probe_runtime(scope: ModelServingScope) -> Iterator[Finding]:
         yield replace(found, related=scope.pod_ref(pod.name))
 
 
-def undecided(scope: ModelServingScope) -> Undecided:
+def inconclusive(scope: ModelServingScope) -> InconclusiveReasons:
     """Return the reasons that cannot be judged now, by pod."""
     entries = tuple(each for each in scope.pods if each.metadata.label(ENTRY_LABEL))
-    found = undecided_pods(scope, entries, waits=_waits(scope))
+    found = inconclusive_pods(scope, entries, waits=_waits(scope))
     return {scope.pod_ref(ref.name): reasons for ref, reasons in found.items()}
 
 
@@ -110,7 +116,7 @@ def evaluate_modelserving(scope: ModelServingScope) -> Evaluation:
         scope,
         chain.from_iterable(probe(scope) for probe in _PROBES),
         probe_ready(scope),
-        undecided=undecided(scope),
+        inconclusive=inconclusive(scope),
         derived=scope.derived,
         serving=probe_serving(scope),
     )

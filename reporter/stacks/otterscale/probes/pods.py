@@ -11,7 +11,7 @@ from typing import Final
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.catalogue.runtime import SCRAPE_FAILING, of_kind
 from reporter.diagnosis.case import is_error, last_end, refusal
-from reporter.metrics.looks.window import MetricFault, Samples
+from reporter.metrics.samples.window import MetricFault, PodSamples
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, ContainerStatus, Deployment, Pod
 from reporter.model.text import clean, cut, detail
@@ -186,7 +186,7 @@ def _started(pod: Pod) -> datetime | None:
     return running.started_at if running else None
 
 
-def _has_answered(pod: Pod, samples: Samples) -> bool:
+def _has_answered(pod: Pod, samples: PodSamples) -> bool:
     """Return True if the engine has served a page since its container started.
 
     It listens once the model is loaded. If its statistics are turned off, its page has no metrics
@@ -199,10 +199,10 @@ def _has_answered(pod: Pod, samples: Samples) -> bool:
     answer = judged.history.last_answer
     if answer is not None and answer.wall >= started:
         return True
-    return any(not look.fails and look.at.wall >= started for look in judged.history.looks)
+    return any(not sample.fails and sample.at.wall >= started for sample in judged.history.samples)
 
 
-def _is_given_up(pod: Pod, samples: Samples) -> bool:
+def _is_given_up(pod: Pod, samples: PodSamples) -> bool:
     """Return True if the engine has been silent for so long that its silence is reported.
 
     Or would be, if any other pod could be reached. A fault found before the engine started is in

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reporter.metrics.looks.look import Counter, Endpoints, Scrape, look_at
 from reporter.metrics.pages.reading import Count, read_page
+from reporter.metrics.samples.sample import Counter, Endpoints, Scrape, sample_of
 from tests.unit.metrics.pages.reading import PAGES
 from tests.unit.probes.runtime.scraped import START, TARGET
 
@@ -11,8 +11,8 @@ ROUTER = (PAGES / "epp-router-metrics.txt").read_bytes()
 FORMER = (PAGES / "epp-former-metrics.txt").read_bytes()
 
 
-def look_of(body: bytes):
-    return look_at(TARGET, Scrape(at=START, page=read_page(body)), {})
+def sample_in(body: bytes):
+    return sample_of(TARGET, Scrape(at=START, page=read_page(body)), {})
 
 
 @pytest.mark.parametrize(
@@ -28,16 +28,16 @@ def look_of(body: bytes):
 )  # fmt: skip
 def test_what_a_real_picker_served(page, endpoints, known, counts):
     """Of release 1.5, in each state that a reason is about; a family that has not begun is not there."""
-    look = look_of((PAGES / f"epp-1.5-{page}.txt").read_bytes())
-    assert look.endpoints == (endpoints, known)
-    told = look.pod.counters
+    sample = sample_in((PAGES / f"epp-1.5-{page}.txt").read_bytes())
+    assert sample.endpoints == (endpoints, known)
+    told = sample.pod.counters
     assert {name: each.value for name, each in told.items() if name in counts} == counts
 
 
 @pytest.mark.parametrize(("body", "endpoints"), [(ROUTER, 2), (FORMER, 3)])
 def test_a_page_under_either_name(body, endpoints):
     """Where both names stand on a page, they are the same number and not two."""
-    assert look_of(body).endpoints == Endpoints(endpoints, endpoints)
+    assert sample_in(body).endpoints == Endpoints(endpoints, endpoints)
     assert read_page(body).reading.bad == 0
 
 
@@ -48,9 +48,9 @@ def test_a_page_under_either_name(body, endpoints):
         (FORMER, {Counter.QUEUED: 395, Counter.SHED: 25}),
     ],
 )
-def test_what_a_look_keeps_of_it(body, counts):
+def test_what_a_sample_keeps_of_it(body, counts):
     """Sums over models, clients and endpoints; outcomes from the queue's times where nothing else has them."""
-    assert look_of(body).pod.counters == {
+    assert sample_in(body).pod.counters == {
         Counter.CHOICES: Count(384),
         Counter.FAILED_CHOICES: Count(4),
         Counter.PICKED: Count(400),
@@ -69,6 +69,6 @@ def test_a_picker_is_no_engine():
 )
 def test_what_a_page_does_not_tell_is_not_zero(body):
     """A picker of another make, or one that knows no pool, has no endpoints that could be missed."""
-    look = look_of(body)
-    assert look.endpoints is None
-    assert look.pod.counters == {}
+    sample = sample_in(body)
+    assert sample.endpoints is None
+    assert sample.pod.counters == {}

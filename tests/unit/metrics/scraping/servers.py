@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from reporter.metrics.looks.look import Target
+from reporter.metrics.samples.sample import Target
 from reporter.model.subject import Subject
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 

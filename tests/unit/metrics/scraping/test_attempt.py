@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from reporter.metrics.looks.look import Failure
 from reporter.metrics.pages.reader import UnreadablePage
 from reporter.metrics.pages.reading import Page
+from reporter.metrics.samples.sample import Failure
 from reporter.metrics.scraping.attempt import Attempts
 from reporter.metrics.scraping.targets import ScrapeFailed
 from tests.unit.kube.collection import virtual_now

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from reporter.metrics.looks.look import Failure
+from reporter.metrics.samples.sample import Failure
 from reporter.metrics.scraping.attempt import AnswerReader, DirectFetch, Endpoint, FetchLimits
 from reporter.metrics.scraping.targets import ScrapeFailed
 from tests.unit.metrics.scraping import servers

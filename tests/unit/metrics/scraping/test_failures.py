@@ -14,7 +14,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from reporter.kube.errors import ConnectionFailed
-from reporter.metrics.looks.look import Failure
+from reporter.metrics.samples.sample import Failure
 from reporter.metrics.scraping.targets import ScrapeFailed, mapped
 
 SECRET = "10.244.7.31"

@@ -3,7 +3,7 @@
 import pytest
 
 from reporter.catalogue.resources import INFERENCEPOOLS, SERVICES
-from reporter.metrics.looks.look import Picked
+from reporter.metrics.samples.sample import Picked
 from reporter.metrics.scraping.targets import PodAddresses, find_targets
 from reporter.model.subject import Subject
 from reporter.stacks import STACKS

@@ -7,7 +7,7 @@ import json
 import pytest
 from aiohttp import web
 
-from reporter.metrics.looks.look import Failure
+from reporter.metrics.samples.sample import Failure
 from reporter.metrics.scraping.attempt import Endpoint, FetchLimits, ProxiedFetch, proxy_path
 from reporter.metrics.scraping.targets import ScrapeFailed
 from tests.unit.kube.scripted import status

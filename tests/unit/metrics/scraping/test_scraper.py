@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.metrics.looks.look import Failure, Picked, Scrape
+from reporter.metrics.samples.sample import Failure, Picked, Scrape
 from reporter.metrics.scraping.scraper import CLOSED_SECONDS, Scraper, place
 from tests.unit.kube.collection import virtual_now
 from tests.unit.metrics.scraping.servers import target

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.metrics.looks.look import ContainerRun
+from reporter.metrics.samples.sample import ContainerRun
 from reporter.metrics.scraping.attempt import Endpoint, proxy_path
 from reporter.metrics.scraping.targets import PodAddresses, find_targets
 from reporter.model.subject import Subject

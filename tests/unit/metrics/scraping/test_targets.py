@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue.resources import PODS
 from reporter.daemon.pod_scraping import Finder
-from reporter.metrics.looks.look import ContainerRun, Target
+from reporter.metrics.samples.sample import ContainerRun, Target
 from reporter.metrics.scraping.targets import PodAddresses, find_targets, pod_addresses
 from reporter.model.subject import Subject
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot

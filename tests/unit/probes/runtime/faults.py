@@ -6,7 +6,7 @@ from math import inf
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.runtime import ROWS
-from reporter.metrics.looks.look import Counter, Failure, Latency
+from reporter.metrics.samples.sample import Counter, Failure, Latency
 from tests.unit.probes.runtime.scraped import FROZEN, buckets, loading, serving
 
 BOUNDS = (1.0, 10.0, 20.0, inf)

@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from reporter.metrics.looks.look import (
+from reporter.metrics.samples.sample import (
     Buckets,
     ContainerRun,
     Count,
     Counter,
-    EngineLook,
-    Look,
+    EngineSample,
+    Sample,
     Target,
 )
-from reporter.metrics.looks.window import History, PodVerdict
+from reporter.metrics.samples.window import History, PodVerdict
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
 from reporter.probes.runtime.judge import judge, longest_window
@@ -64,13 +64,13 @@ def counted(rates, at: float, created: float | None = None):
     return {name: Count(value, created) for name, value in values.items() if value is not None}
 
 
-def engine(at: float, rates=None, *, created=None, latencies=None, **gauges) -> EngineLook:
+def engine(at: float, rates=None, *, created=None, latencies=None, **gauges) -> EngineSample:
     """An engine that works, with other gauges and counters."""
     values = {
         name: value(at) if callable(value) else value for name, value in (GAUGES | gauges).items()
     }
     counters = counted(PER_SECOND | (rates or {}), at, created)
-    return EngineLook(**values, counters=counters, latencies=latencies or {})
+    return EngineSample(**values, counters=counters, latencies=latencies or {})
 
 
 def serving(at: float, rates=None, *, pod=None, engines=None, started=1.0, **fields) -> dict:
@@ -79,7 +79,7 @@ def serving(at: float, rates=None, *, pod=None, engines=None, started=1.0, **fie
         "known": True,
         "process_started": started,
         "engines": engines or {"0": engine(at, rates, **fields)},
-        "pod": EngineLook(counters=counted(OF_POD | (pod or {}), at)),
+        "pod": EngineSample(counters=counted(OF_POD | (pod or {}), at)),
     }
 
 
@@ -98,7 +98,7 @@ def buckets(at: float, bounds, rates) -> Buckets:
 
 
 Page = Callable[[float], dict | None]
-"""The look at some time; None without a scrape."""
+"""The sample at some time; None without a scrape."""
 
 
 class Scraped:
@@ -112,13 +112,13 @@ class Scraped:
         self.at = 0.0
 
     def see(self, at: float, **fields) -> PodVerdict:
-        """Judge one more look."""
+        """Judge one more sample."""
         self.at = at
-        return self.judge(Look(**{"at": START.after(at), "target": TARGET} | fields))
+        return self.judge(Sample(**{"at": START.after(at), "target": TARGET} | fields))
 
-    def judge(self, look: Look) -> PodVerdict:
-        """Judge a look at a page."""
-        self.history = self.history.seen(look, longest_window(self.settings))
+    def judge(self, sample: Sample) -> PodVerdict:
+        """Judge the sample of a page."""
+        self.history = self.history.with_sample(sample, longest_window(self.settings))
         self.verdict = judge(self.history, self.verdict, self.settings)
         return self.verdict
 

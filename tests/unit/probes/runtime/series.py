@@ -4,7 +4,7 @@ import csv
 from functools import cache
 from pathlib import Path
 
-from reporter.metrics.looks.look import Counter
+from reporter.metrics.samples.sample import Counter
 from tests.unit.probes.runtime.scraped import serving
 
 SERIES = Path(__file__).parents[3] / "data" / "series"

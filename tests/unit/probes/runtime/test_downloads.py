@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
-from reporter.metrics.looks.look import ContainerRun, Failure
+from reporter.metrics.samples.sample import ContainerRun, Failure
 from tests.unit.probes.runtime.scraped import (
     LOADING,
     NOON,
@@ -85,7 +85,7 @@ def test_a_page_that_fails_neither_clears_nor_counts():
     pod = Scraped()
     pod.watch(slow, 60)
     pod.see(75, target=LOADING, failure=Failure.TIMEOUT)
-    assert DOWNLOAD_SLOW in pod.verdict.undecided
+    assert DOWNLOAD_SLOW in pod.verdict.inconclusive
     pod.see(90, **slow(speed=30e6))
     assert DOWNLOAD_SLOW not in {*pod.verdict.faults, *pod.verdict.doubts}
 

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import (
+from reporter.metrics.samples.sample import (
     Buckets,
     ContainerRun,
     Count,
     Counter,
-    EngineLook,
+    EngineSample,
     Failure,
     Latency,
-    Look,
+    Sample,
 )
-from reporter.metrics.looks.window import History
+from reporter.metrics.samples.window import History
 from reporter.probes.runtime.judge import judge, objectives
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import of_inferencesets
@@ -187,26 +187,28 @@ def found(fault, page=None):
     return pod
 
 
-def undecided_after(faults, **page):
-    """Which faults are undecided once the page changes."""
-    undecided = {}
+def inconclusive_after(faults, **page):
+    """Which faults are inconclusive once the page changes."""
+    inconclusive = {}
     for reason, fault in faults.items():
         pod = found(fault)
         pod.see(fault.window + 15, **page)
-        undecided[reason] = reason in pod.verdict.undecided and reason not in pod.verdict.faults
-    return undecided
+        inconclusive[reason] = (
+            reason in pod.verdict.inconclusive and reason not in pod.verdict.faults
+        )
+    return inconclusive
 
 
 def test_engine_that_vanishes_is_unknown():
     page = serving(0) | {"engines": {"7": engine(615)}}
-    assert undecided_after(ENGINE_FAULTS, **page) == dict.fromkeys(ENGINE_FAULTS, True)
+    assert inconclusive_after(ENGINE_FAULTS, **page) == dict.fromkeys(ENGINE_FAULTS, True)
 
 
 @pytest.mark.parametrize("reason", [t.KV_CACHE, t.BACKLOG, t.SCHEDULER_STUCK, t.ENGINE_STALLED])
 def test_gauge_that_vanishes_is_unknown(reason):
     gone = engine(0, kv_usage=None, running=None, capacity=None, waiting=None)
     page = serving(0) | {"engines": {"0": gone}}
-    assert undecided_after({reason: FAULTS[reason]}, **page) == {reason: True}
+    assert inconclusive_after({reason: FAULTS[reason]}, **page) == {reason: True}
 
 
 def test_fault_that_cannot_be_judged_any_more_is_held_for_two_windows():
@@ -219,17 +221,17 @@ def test_fault_that_cannot_be_judged_any_more_is_held_for_two_windows():
 
 
 def held_for(fault):
-    """How long an unjudgeable fault stays undecided before it is dropped."""
+    """How long an unjudgeable fault stays inconclusive before it is dropped."""
     pod = found(fault)
     at = since = fault.window + 15
-    while fault.reason in pod.see(at, **fault.page(at) | {"target": LOADING}).undecided:
+    while fault.reason in pod.see(at, **fault.page(at) | {"target": LOADING}).inconclusive:
         at += 15
     assert fault.reason in pod.verdict.doubts
     return at - since
 
 
 def test_pages_that_fail_hold_a_fault_and_find_none():
-    assert undecided_after(ENGINE_FAULTS, **FAILED) == dict.fromkeys(ENGINE_FAULTS, True)
+    assert inconclusive_after(ENGINE_FAULTS, **FAILED) == dict.fromkeys(ENGINE_FAULTS, True)
 
     def told_again(fault):
         pod, at = found(fault), fault.window + 30
@@ -288,7 +290,7 @@ def test_what_needs_longer_to_tell_does_not_end_it():
     """A restarted daemon has a short history, and a stall without demand takes 600 s."""
     pod = Scraped()
     pod.watch(lambda at: serving(at, FROZEN), 585)
-    assert t.ENGINE_STALLED in pod.verdict.undecided
+    assert t.ENGINE_STALLED in pod.verdict.inconclusive
     pod.watch(lambda at: serving(at, FROZEN), 600, 600)
     assert t.ENGINE_STALLED in pod.verdict.faults
 
@@ -379,8 +381,8 @@ buckets = bounds.flatmap(
         maybe_number,
     )
 )
-engine_looks = st.builds(
-    EngineLook,
+engine_samples = st.builds(
+    EngineSample,
     running=maybe_number, waiting=maybe_number, capacity=maybe_number, deferred=maybe_number,
     kv_usage=maybe_number, awake=st.none() | st.booleans(), healthy=st.none() | st.booleans(),
     counters=st.dictionaries(
@@ -397,7 +399,7 @@ targets = st.builds(
 pages = st.fixed_dictionaries({
     "target": targets, "known": st.booleans(), "process_started": maybe_number,
     "speed": maybe_number, "remaining": maybe_number,
-    "engines": st.dictionaries(st.sampled_from("01"), engine_looks), "pod": engine_looks,
+    "engines": st.dictionaries(st.sampled_from("01"), engine_samples), "pod": engine_samples,
 })  # fmt: skip
 failures = st.fixed_dictionaries({"target": targets, "failure": st.sampled_from(Failure)})
 QUICK = FullEvaluationSettings(
@@ -409,12 +411,12 @@ QUICK = FullEvaluationSettings(
 
 
 @given(st.lists(st.tuples(st.floats(0, 40), pages | failures), min_size=1, max_size=12))
-def test_any_mixture_of_missing_values_is_judged(looks):
-    """No rule raises, and a reason is never found and undecided at once."""
+def test_any_mixture_of_missing_values_is_judged(samples):
+    """No rule raises, and a reason is never found and inconclusive at once."""
     history, verdict, at = History(seconds(15)), None, 0.0
-    for gap, fields in looks:
+    for gap, fields in samples:
         at += gap
-        history = history.seen(Look(at=START.after(at), **fields), seconds(60))
+        history = history.with_sample(Sample(at=START.after(at), **fields), seconds(60))
         before, verdict = verdict, judge(history, verdict, QUICK)
         assert not verdict.faults.keys() & verdict.doubts.keys()
         assert verdict.uid == fields["target"].uid

@@ -7,7 +7,7 @@ import pytest
 
 from reporter.catalogue import pickers as p
 from reporter.catalogue.runtime import ROWS
-from reporter.metrics.looks.look import Counter, Endpoints, EngineLook, Failure, Picked
+from reporter.metrics.samples.sample import Counter, Endpoints, EngineSample, Failure, Picked
 from reporter.probes.runtime.pod_rules import BLIND, EMPTY, WANTS_TOKEN
 from tests.unit.probes.runtime.scraped import NOON, START, TARGET, Scraped, counted
 
@@ -24,7 +24,7 @@ PICKER = picks(LONG_AGO, LONG_AGO)
 
 
 def page(endpoints=0.0, knows=0, **fields):
-    """A look at a picker that sees none of its two endpoints."""
+    """A sample of a picker that sees none of its two endpoints."""
     counted_now = None if endpoints is None else Endpoints(endpoints, knows)
     return {"target": PICKER, "endpoints": counted_now} | fields
 
@@ -85,7 +85,7 @@ def test_stale_metrics(says, first):
 def counts(at, **rates):
     """A picker with all its endpoints, whose counters rise at these rates."""
     rising = {Counter[name.upper()]: rate for name, rate in rates.items()}
-    return page(endpoints=2.0, pod=EngineLook(counters=counted(rising, at)))
+    return page(endpoints=2.0, pod=EngineSample(counters=counted(rising, at)))
 
 
 SCHEDULING = [
@@ -129,9 +129,9 @@ def test_it_goes_on_while_nobody_can_tell_but_not_for_ever():
     closed = page(failure=Failure.STATUS, detail="401", endpoints=None)
     pod.watch(lambda at: page() if at < 90 else closed, until=90)
     assert pod.verdict.doubts[p.NO_ENDPOINTS].why == WANTS_TOKEN.why
-    assert p.NO_ENDPOINTS in pod.verdict.undecided
+    assert p.NO_ENDPOINTS in pod.verdict.inconclusive
     pod.watch(lambda _: closed, since=105, until=300)
-    assert p.NO_ENDPOINTS not in pod.verdict.undecided
+    assert p.NO_ENDPOINTS not in pod.verdict.inconclusive
 
 
 def test_no_rule_about_engines_judges_a_picker():
@@ -185,4 +185,4 @@ def test_settings_count_as_for_every_reason_from_metrics(settings, first):
 
 def test_a_picker_that_was_just_seen_is_in_doubt():
     """A fault that fires by its Event continues until the window is full again."""
-    assert p.NO_ENDPOINTS in Scraped().see(0, **page()).undecided
+    assert p.NO_ENDPOINTS in Scraped().see(0, **page()).inconclusive

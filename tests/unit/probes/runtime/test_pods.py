@@ -7,8 +7,15 @@ from itertools import groupby
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import ContainerRun, Counter, Failure, Latency, Scrape, look_at
 from reporter.metrics.pages.reading import read_page
+from reporter.metrics.samples.sample import (
+    ContainerRun,
+    Counter,
+    Failure,
+    Latency,
+    Scrape,
+    sample_of,
+)
 from reporter.probes.runtime.judge import objectives
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.engine.recording import load, recorded
@@ -141,7 +148,7 @@ def test_restarts_are_not_judged_before_the_window_is_full():
     """A daemon that has just started has not seen any, and must not end an episode."""
     pod = Scraped()
     pod.watch(serving, 585)
-    assert t.ENGINE_RESTARTING in pod.verdict.undecided
+    assert t.ENGINE_RESTARTING in pod.verdict.inconclusive
     pod.watch(serving, 600, 600)
     assert t.ENGINE_RESTARTING not in pod.verdict.doubts
 
@@ -150,7 +157,7 @@ def test_few_attempts_that_fail_are_in_doubt_only_if_nothing_else_was_seen():
     """A restarted daemon ends no episode for them; after a good page they are not a fault yet."""
     pod = Scraped()
     pod.watch(fails, 105)
-    assert t.SCRAPE_FAILING in pod.verdict.undecided
+    assert t.SCRAPE_FAILING in pod.verdict.inconclusive
     pod = Scraped()
     pod.watch(lambda at: fails(at, 0), 105)
     assert t.SCRAPE_FAILING not in {*pod.verdict.faults, *pod.verdict.doubts}
@@ -178,7 +185,7 @@ def last_time_open(page, reason, until):
     pod, last = Scraped(), None
     for at in range(0, until + 1, 15):
         verdict = pod.see(at, **page(at))
-        if reason in verdict.faults or (last and reason in verdict.undecided):
+        if reason in verdict.faults or (last and reason in verdict.inconclusive):
             last = at
     return last
 
@@ -256,19 +263,19 @@ def test_refusals_that_are_answered_late_are_no_errors():
 
 
 class Told:
-    """The looks at recorded pages, and which reasons were found, or held, after each."""
+    """The samples of recorded pages, and which reasons were found, or held, after each."""
 
     def __init__(self, name, **settings):
         pod = Scraped(**settings)
-        self.looks = {}
+        self.samples = {}
         self.reasons = {}
         before = frozenset()
         for at, body in load(recorded(name)).items():
             scrape = Scrape(at=START.after(at), page=read_page(body))
-            look = look_at(TARGET, scrape, objectives(pod.settings))
-            verdict = pod.judge(look)
-            before = verdict.faults.keys() | (verdict.undecided & before)
-            self.looks[at], self.reasons[at] = look.engines["0"], before
+            sample = sample_of(TARGET, scrape, objectives(pod.settings))
+            verdict = pod.judge(sample)
+            before = verdict.faults.keys() | (verdict.inconclusive & before)
+            self.samples[at], self.reasons[at] = sample.engines["0"], before
 
     def episodes(self, reason):
         """When a reason was reported without a break: first and last time of each episode."""
@@ -278,7 +285,7 @@ class Told:
 
     def waiting(self):
         """When requests waited for room: first and last time."""
-        times = [at for at, look in self.looks.items() if look.capacity]
+        times = [at for at, sample in self.samples.items() if sample.capacity]
         return times[0], times[-1]
 
 
@@ -298,7 +305,7 @@ def test_the_full_cache_swings_as_each_preemption_frees_blocks():
     """So usage alone does not show that it is full: hence the rule above."""
     told = Told("backlog")
     first, last = told.waiting()
-    usage = [look.kv_usage for at, look in told.looks.items() if first <= at <= last]
+    usage = [sample.kv_usage for at, sample in told.samples.items() if first <= at <= last]
     full = Scraped().settings.threshold(t.KV_USAGE)
     assert min(usage) < 0.9 * full
     assert max(usage) >= full
@@ -320,18 +327,20 @@ def test_late_answers_go_on_while_requests_wait_and_none_finishes():
         "collapse", runtime_window={name: window}, runtime_threshold={t.TTFT_SECONDS.name: 1}
     )
     ((_, ended),) = told.episodes(t.LATENCY)
-    finished = [(look.counters[Counter.FINISHED].value, at) for at, look in told.looks.items()]
+    finished = [
+        (sample.counters[Counter.FINISHED].value, at) for at, sample in told.samples.items()
+    ]
     hung_since = min(at for value, at in finished if value == finished[-1][0])
-    # The window runs empty, and what is only undecided is given up two windows later.
+    # The window runs empty, and what is only inconclusive is given up two windows later.
     assert ended == max(told.reasons) > hung_since + 3 * window
 
 
 def goes_on(pod, reason, page, *, since, until):
-    """Tell whether a fault is found or held in each look of a period."""
+    """Tell whether a fault is found or held in each sample of a period."""
     states = []
     for at in range(since, until + 1, int(pod.period)):
         verdict = pod.see(at, **page(at))
-        states.append(reason in verdict.faults or reason in verdict.undecided)
+        states.append(reason in verdict.faults or reason in verdict.inconclusive)
     return all(states)
 
 
@@ -354,7 +363,7 @@ def test_one_of_two_reasons_is_told_of_an_engine_without_room(name, told, not_to
 
 
 def test_a_cache_that_fills_up_is_told_as_such_from_the_first():
-    """The window has calm looks at first; until it has none, preemptions are not another fault."""
+    """The window has calm samples at first; until it has none, preemptions are not another fault."""
     pod, page, calm = Scraped(), series("full_and_preempting"), Scraped().period * 20
     idle = page(0)["engines"]["0"].counters
     before = {name: constant(each.value) for name, each in idle.items()}

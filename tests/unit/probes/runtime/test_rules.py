@@ -8,8 +8,8 @@ import pytest
 from reporter.catalogue import runtime as t
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
-from reporter.metrics.looks.look import Counter, Failure, Latency
-from reporter.metrics.looks.window import Judged, Samples
+from reporter.metrics.samples.sample import Counter, Failure, Latency
+from reporter.metrics.samples.window import Judged, PodSamples
 from reporter.model.subject import CLUSTER, Subject
 from reporter.probes.runtime.engine_rules import DOWNLOAD_RULES
 from reporter.probes.runtime.network import (
@@ -349,15 +349,15 @@ def samples(*pods, turns=None):
         pod = Scraped()
         subject = Subject(INFERENCESET_KIND, "demo", inferenceset)
 
-        def look(at, page=page, name=name, subject=subject, node=node):
+        def sample(at, page=page, name=name, subject=subject, node=node):
             told = page(at) if callable(page) else page
             base = told.get("target", TARGET)
             target = replace(base, name=name, subject=subject, node=node)
             return told | {"target": target}
 
-        pod.watch(look, (turns or {}).get(name, 135))
+        pod.watch(sample, (turns or {}).get(name, 135))
         found["demo", name] = Judged(pod.history, pod.verdict)
-    return Samples(scraping=True, pods=found)
+    return PodSamples(scraping=True, pods=found)
 
 
 APART = [("p-0", "a", "n1", FAILS), ("p-1", "b", "n2", FAILS), ("p-2", "b", "n2", FAILS)]
@@ -404,11 +404,11 @@ def test_the_failure_that_most_have_is_named():
     assert finding.cause == "metrics of all pods: timeout"
 
 
-def test_meanwhile_the_pods_are_undecided():
+def test_meanwhile_the_pods_are_inconclusive():
     seen = samples(*APART)
     for judged in without_failing(seen, unproven(seen)).pods.values():
         assert SCRAPE_FAILING not in judged.verdict.faults
-        assert SCRAPE_FAILING in judged.verdict.undecided
+        assert SCRAPE_FAILING in judged.verdict.inconclusive
 
 
 def test_pods_that_fail_while_another_answers_are_told():

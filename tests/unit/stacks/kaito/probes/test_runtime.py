@@ -12,17 +12,17 @@ from reporter.catalogue.pickers import NO_ENDPOINTS
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.catalogue.runtime import of_kind
 from reporter.evaluation import evaluate, evaluate_again
-from reporter.metrics.looks.look import ContainerRun, Failure, Look, Scrape, look_at
-from reporter.metrics.looks.window import (
+from reporter.metrics.pages.reading import read_page
+from reporter.metrics.samples.sample import ContainerRun, Failure, Sample, Scrape, sample_of
+from reporter.metrics.samples.window import (
     NONE,
     Doubt,
     History,
     Judged,
     MetricFault,
+    PodSamples,
     PodVerdict,
-    Samples,
 )
-from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.targets import find_targets
 from reporter.model.instant import Instant, rfc3339
 from reporter.probes.reuse import Answered
@@ -83,7 +83,7 @@ def samples(*reasons, others=None, **fields):
     pods = {(NS, "qwen-a-0"): Judged(History(seconds(15)), verdict(*reasons, **fields))}
     for name, each in (others or {}).items():
         pods[NS, name] = Judged(History(seconds(15)), each)
-    return Samples(scraping=True, pods=pods)
+    return PodSamples(scraping=True, pods=pods)
 
 
 def evaluated(seen, *changes, **more):
@@ -91,7 +91,7 @@ def evaluated(seen, *changes, **more):
     ends = {of_kind(each, INFERENCESET_KIND): each for each in t.ROWS}
     return [
         replace(each, reason=ends[each.reason]) for each in found.findings if each.reason in ends
-    ], {ref.name: {ends[each] for each in reasons} for ref, reasons in found.undecided.items()}
+    ], {ref.name: {ends[each] for each in reasons} for ref, reasons in found.inconclusive.items()}
 
 
 DOWNLOADS = (t.DOWNLOAD_SLOW, t.DOWNLOAD_STALLED)
@@ -99,43 +99,43 @@ DOWNLOADS = (t.DOWNLOAD_SLOW, t.DOWNLOAD_STALLED)
 
 def test_finding():
     """It fires at once, since the left edge of its window, and names set, pod and fault."""
-    ((finding,), undecided) = evaluated(samples(t.KV_CACHE, severity=3))
+    ((finding,), inconclusive) = evaluated(samples(t.KV_CACHE, severity=3))
     assert finding.message == f"InferenceSet {NS}/{SET}: pod qwen-a-0: suffers"
     assert (finding.related.kind, finding.related.name) == ("Pod", "qwen-a-0")
     assert (finding.exempt, finding.severity, finding.transition) == (True, 3, SINCE_AT)
-    assert undecided == {}
+    assert inconclusive == {}
 
 
 def test_what_is_in_doubt_is_passed_on_with_the_uid():
-    findings, undecided = evaluated(samples(doubts=[t.KV_CACHE]))
+    findings, inconclusive = evaluated(samples(doubts=[t.KV_CACHE]))
     assert findings == []
-    assert undecided == {"qwen-a-0": {t.KV_CACHE}}
+    assert inconclusive == {"qwen-a-0": {t.KV_CACHE}}
     seen = evaluate_inferencesets(stack(), SETTINGS, samples=samples(doubts=[t.KV_CACHE]))
-    assert [each.uid for each in seen.undecided] == ["uid-qwen-a-0"]
+    assert [each.uid for each in seen.inconclusive] == ["uid-qwen-a-0"]
 
 
 @pytest.mark.parametrize(("restarts", "old"), [(2, False), (3, True)])
 def test_engine_that_began_anew_has_not_the_faults_of_its_last_life(restarts, old):
     """Until the next scrape nothing is known of it."""
     target = replace(TARGET, containers=(ContainerRun("vllm", 2, None),))
-    looks = (Look(at=Instant(SINCE_AT, seconds(0)), target=target),)
-    seen = Judged(History(seconds(15), looks), verdict(t.KV_CACHE))
+    samples = (Sample(at=Instant(SINCE_AT, seconds(0)), target=target),)
+    seen = Judged(History(seconds(15), samples), verdict(t.KV_CACHE))
     again = {"name": "vllm", "ready": True, "restartCount": restarts,
              "state": {"running": {"startedAt": "2026-11-20T11:59:00Z"}}}  # fmt: skip
-    findings, undecided = evaluated(
-        Samples(scraping=True, pods={(NS, "qwen-a-0"): seen}),
+    findings, inconclusive = evaluated(
+        PodSamples(scraping=True, pods={(NS, "qwen-a-0"): seen}),
         pod={"status": {"containerStatuses": [again]}},
     )
     assert [each.reason for each in findings] == ([] if old else [t.KV_CACHE])
-    assert undecided == ({"qwen-a-0": {*DOWNLOADS, *t.RUNTIME_NAMES}} if old else {})
+    assert inconclusive == ({"qwen-a-0": {*DOWNLOADS, *t.RUNTIME_NAMES}} if old else {})
 
 
-@pytest.mark.parametrize("seen", [Samples(scraping=True), samples(t.KV_CACHE, uid="earlier")])
+@pytest.mark.parametrize("seen", [PodSamples(scraping=True), samples(t.KV_CACHE, uid="earlier")])
 def test_pod_that_was_not_scraped_yet_is_in_doubt(seen):
     """A restarted daemon, or another pod of that name."""
-    findings, undecided = evaluated(seen)
+    findings, inconclusive = evaluated(seen)
     assert findings == []
-    assert undecided == {"qwen-a-0": {*DOWNLOADS, *t.RUNTIME_NAMES}}
+    assert inconclusive == {"qwen-a-0": {*DOWNLOADS, *t.RUNTIME_NAMES}}
 
 
 def test_nothing_is_in_doubt_where_nothing_is_scraped():
@@ -156,7 +156,7 @@ def test_pod_that_does_not_run_has_none(pod):
     """What its page said is over, and another reason tells of it."""
     everything = (*DOWNLOADS, *t.RUNTIME_NAMES)
     assert evaluated(samples(*everything), pod=pod) == ([], {})
-    assert evaluated(Samples(scraping=True), pod=pod) == ([], {})
+    assert evaluated(PodSamples(scraping=True), pod=pod) == ([], {})
 
 
 def test_download_that_is_streamed_has_none():
@@ -174,12 +174,12 @@ def test_download_that_is_streamed_has_none():
 )  # fmt: skip
 def test_a_pod_that_downloads_does_more_than_start(left, speeds, tells):
     """Weights arrived and some are left: it is no pod that hangs."""
-    looks = tuple(
-        Look(at=Instant(SINCE_AT, seconds(n)), target=TARGET, speed=speed, remaining=left)
+    samples = tuple(
+        Sample(at=Instant(SINCE_AT, seconds(n)), target=TARGET, speed=speed, remaining=left)
         for n, speed in enumerate(speeds)
     )
-    seen = Samples(
-        scraping=True, pods={(NS, "qwen-a-0"): Judged(History(seconds(15), looks), verdict())}
+    seen = PodSamples(
+        scraping=True, pods={(NS, "qwen-a-0"): Judged(History(seconds(15), samples), verdict())}
     )
     found = evaluate_inferencesets(stack(pod=not_ready()), SETTINGS, samples=seen).findings
     said = ["its metrics show that it downloads weights" in each.message for each in found]
@@ -193,16 +193,16 @@ def test_replicas_on_their_way(replicas, ready, waiting):
     """What they will relieve does not begin, and what fires goes on."""
     of_scale = {t.BACKLOG, t.REJECTED}
     status = {"spec": {"replicas": replicas}, "status": {"readyReplicas": ready}}
-    findings, undecided = evaluated(samples(*of_scale, t.KV_CACHE), set=status)
+    findings, inconclusive = evaluated(samples(*of_scale, t.KV_CACHE), set=status)
     assert {each.reason for each in findings} == {t.KV_CACHE} | (set() if waiting else of_scale)
-    assert undecided == ({"qwen-a-0": of_scale} if waiting else {})
+    assert inconclusive == ({"qwen-a-0": of_scale} if waiting else {})
 
 
 def test_each_pod_has_its_own():
     others = {OTHER: verdict(t.KV_CACHE, name=OTHER, doubts=[t.BACKLOG])}
-    findings, undecided = evaluated(samples(t.KV_CACHE, others=others), model_pod(OTHER))
+    findings, inconclusive = evaluated(samples(t.KV_CACHE, others=others), model_pod(OTHER))
     assert [each.related.name for each in findings] == ["qwen-a-0", OTHER]
-    assert undecided == {OTHER: {t.BACKLOG}}
+    assert inconclusive == {OTHER: {t.BACKLOG}}
 
 
 def test_pods_of_other_sets_are_theirs():
@@ -217,7 +217,7 @@ def test_another_verdict_asks_again_and_the_same_one_does_not():
     """Reuse goes by the verdict object, which the store keeps while it is equal."""
     snapshot, seen = stack(), samples(t.KV_CACHE)
     found, answered = evaluate_again(snapshot, SETTINGS, Answered(), samples=seen)
-    again = Samples(scraping=True, pods=dict(seen.pods))
+    again = PodSamples(scraping=True, pods=dict(seen.pods))
     _, same = evaluate_again(snapshot, SETTINGS, answered, samples=again)
     (asked,) = (each for each in answered.answers if each.kind == INFERENCESET_KIND)
     assert same.answers[asked] is answered.answers[asked]
@@ -271,12 +271,12 @@ def story(*stages, until):
             for target in find_targets(snapshot, SETTINGS) or ():
                 if target.picked is None:
                     continue
-                look = look_at(target, scrape(second, body), {})
-                history = history.seen(look, longest_window(SETTINGS))
+                sample = sample_of(target, scrape(second, body), {})
+                history = history.with_sample(sample, longest_window(SETTINGS))
                 verdict = judge(history, verdict, SETTINGS)
             if verdict is not None:
                 pods[NS, "picker-0"] = Judged(history, verdict)
-            samples = Samples(scraping=True, pods=pods)
+            samples = PodSamples(scraping=True, pods=pods)
             evaluation, answered = evaluate_again(snapshot, SETTINGS, answered, samples=samples)
             found = resolve(evaluation, snapshot, memory, now=at(second), settings=SETTINGS)
             memory = found.memory
@@ -351,7 +351,7 @@ POD = "qwen-a-0"
 def told(*reasons, more=(), of_pod=None, **changes):
     """The ends of the reasons that are told of the picker."""
     found = {"picker-0": verdict(*reasons, name="picker-0"), POD: of_pod or verdict()}
-    samples = Samples(
+    samples = PodSamples(
         scraping=True,
         pods={(NS, name): Judged(History(seconds(15)), each) for name, each in found.items()},
     )

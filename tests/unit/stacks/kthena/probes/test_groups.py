@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.resources import PODS
-from reporter.metrics.looks.window import History, Judged, MetricFault, PodVerdict, Samples
+from reporter.metrics.samples.window import History, Judged, MetricFault, PodSamples, PodVerdict
 from reporter.model.subject import Subject
 from reporter.stacks.kthena.reasons import (
     CONTROLLERREVISIONS,
@@ -282,7 +282,7 @@ POD = "m-1-decode-0-0"
 def samples(reason):
     fault = MetricFault(reason=reason, cause="cause", text="suffers", severity=3, since=SINCE_AT)
     verdict = PodVerdict(uid=f"uid-{POD}", faults={reason: fault}, doubts={})
-    return Samples(scraping=True, pods={(NS, POD): Judged(History(seconds(15)), verdict)})
+    return PodSamples(scraping=True, pods={(NS, POD): Judged(History(seconds(15)), verdict)})
 
 
 def by_pages(reason, changes=None):

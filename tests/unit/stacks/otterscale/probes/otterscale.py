@@ -3,7 +3,7 @@
 import copy
 import json
 
-from reporter.metrics.looks.window import NONE
+from reporter.metrics.samples.window import NONE
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import wanted
 from reporter.stacks.otterscale.probes import evaluate_modelservice

@@ -5,15 +5,15 @@ from itertools import pairwise
 import pytest
 
 from reporter.evaluation import evaluate_again
-from reporter.metrics.looks.look import EngineLook, Failure, Look
-from reporter.metrics.looks.window import (
+from reporter.metrics.samples.sample import EngineSample, Failure, Sample
+from reporter.metrics.samples.window import (
     NONE,
     Doubt,
     History,
     Judged,
     MetricFault,
+    PodSamples,
     PodVerdict,
-    Samples,
 )
 from reporter.model.instant import rfc3339
 from reporter.probes.reuse import Answered
@@ -124,9 +124,9 @@ JUST_SCHEDULED = {
 
 def scraped(*, answered, silent=False, started=300):
     """What is known of the decode pod's page; `silent`: so long that a rule tells it."""
-    engines = {"0": EngineLook(running=0)} if answered else {}
+    engines = {"0": EngineSample(running=0)} if answered else {}
     failure = None if answered else Failure.REFUSED
-    look = Look(
+    sample = Sample(
         target=TARGET, at=at(started + 10), failure=failure, engines=engines, known=answered
     )
     reason = "MetricsScrapeFailing"
@@ -136,7 +136,9 @@ def scraped(*, answered, silent=False, started=300):
     verdict = PodVerdict(
         uid=f"uid-{POD}", faults={reason: fault} if silent else {}, in_service=True
     )
-    return Samples(scraping=True, pods={(NS, POD): Judged(History(seconds(15), (look,)), verdict)})
+    return PodSamples(
+        scraping=True, pods={(NS, POD): Judged(History(seconds(15), (sample,)), verdict)}
+    )
 
 
 def flipping(*flips):
@@ -163,9 +165,9 @@ def flipping(*flips):
 
 def without_statistics():
     """A page without a name of vLLM, as with --disable-log-stats."""
-    look = Look(target=TARGET, at=at(310))
-    judged = Judged(History(seconds(15), (look,)), PodVerdict(uid=f"uid-{POD}", in_service=True))
-    return Samples(scraping=True, pods={(NS, POD): judged})
+    sample = Sample(target=TARGET, at=at(310))
+    judged = Judged(History(seconds(15), (sample,)), PodVerdict(uid=f"uid-{POD}", in_service=True))
+    return PodSamples(scraping=True, pods={(NS, POD): judged})
 
 
 def unreachable(*, in_service):
@@ -175,7 +177,7 @@ def unreachable(*, in_service):
     ((reason, fault),) = judged.verdict.faults.items()
     doubts = {reason: Doubt("no pod can be scraped", seconds(310), fault)}
     verdict = PodVerdict(uid=f"uid-{POD}", doubts=doubts, failing=True, in_service=in_service)
-    return Samples(scraping=True, pods={(NS, POD): Judged(judged.history, verdict)})
+    return PodSamples(scraping=True, pods={(NS, POD): Judged(judged.history, verdict)})
 
 
 def restarted(second, code=1, reason="Error"):

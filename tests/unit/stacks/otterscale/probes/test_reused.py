@@ -10,8 +10,15 @@ import pytest
 from reporter.catalogue import runtime as t
 from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.evaluation import evaluate, evaluate_again
-from reporter.metrics.looks.look import EngineLook, Failure, Look
-from reporter.metrics.looks.window import Doubt, History, Judged, MetricFault, PodVerdict, Samples
+from reporter.metrics.samples.sample import EngineSample, Failure, Sample
+from reporter.metrics.samples.window import (
+    Doubt,
+    History,
+    Judged,
+    MetricFault,
+    PodSamples,
+    PodVerdict,
+)
 from reporter.model.finding import Derived
 from reporter.model.objects import Deployment
 from reporter.model.subject import ObjectRef
@@ -113,12 +120,12 @@ def test_an_answer_of_the_engine_asks_again():
         reason="MetricsScrapeFailing", cause="c", text="t", severity=0, since=SINCE_AT
     )
     verdict = PodVerdict(uid="uid-qwen3-decode-0", faults={fault.reason: fault})
-    look = Look(target=TARGET, at=at(0), engines={"0": EngineLook()}, known=True)
+    sample = Sample(target=TARGET, at=at(0), engines={"0": EngineSample()}, known=True)
     snapshot = snapshot_of(*healthy())
     place = (NS, "qwen3-decode-0")
     silent, answered_once = (
-        Samples(scraping=True, pods={place: Judged(History(seconds(15), looks), verdict)})
-        for looks in ((), (look,))
+        PodSamples(scraping=True, pods={place: Judged(History(seconds(15), samples), verdict)})
+        for samples in ((), (sample,))
     )
     _, answered = evaluate_again(snapshot, SETTINGS, Answered(), samples=silent)
     assert evaluate_again(snapshot, SETTINGS, answered, samples=answered_once)[0] == (
@@ -145,9 +152,9 @@ def test_a_verdict_on_a_pod_asks_again():
     snapshot = snapshot_of(*healthy())
     place = (NS, "qwen3-decode-0")
     _, answered = evaluate_again(
-        snapshot, SETTINGS, Answered(), samples=Samples(scraping=True, pods={place: clear})
+        snapshot, SETTINGS, Answered(), samples=PodSamples(scraping=True, pods={place: clear})
     )
-    samples = Samples(scraping=True, pods={place: judged})
+    samples = PodSamples(scraping=True, pods={place: judged})
     told = evaluate_again(snapshot, SETTINGS, answered, samples=samples)[0]
     reasons = [each.reason for each in told.findings if each.subject.name == NAME]
     assert reasons == ["modelserviceHighErrorRate"]
@@ -173,7 +180,7 @@ def samples(*reasons, pod=PODS[0], doubts=(), rest=True):
         doubts={each: Doubt("why", seconds(0)) for each in doubts},
     )
     judged = {(NS, name): Judged(History(seconds(15)), each) for name, each in verdicts.items()}
-    return Samples(scraping=True, pods=judged)
+    return PodSamples(scraping=True, pods=judged)
 
 
 @pytest.mark.parametrize("pod", PODS)
@@ -197,7 +204,7 @@ def test_what_more_replicas_will_relieve_waits_for_them(reason):
     docs = [each for each in docs if each["metadata"]["name"] != "qwen3-decode-1"]
     result = evaluation(docs, samples=samples(reason))
     assert ours(reason) not in {each.reason for each in result.findings}
-    assert {each.name: set(which) for each, which in result.undecided.items()} == {
+    assert {each.name: set(which) for each, which in result.inconclusive.items()} == {
         PODS[0]: {ours(reason)}
     }
 
@@ -211,15 +218,15 @@ def test_engine_that_answered_once_is_not_said_never_to_have(until):
         lambda at: (serving(at) if at < 60 else {"failure": Failure.REFUSED}) | {"target": target},
         until,
     )
-    seen = Samples(scraping=True, pods={(NS, PODS[0]): Judged(pod.history, pod.verdict)})
+    seen = PodSamples(scraping=True, pods={(NS, PODS[0]): Judged(pod.history, pod.verdict)})
     (finding,) = evaluation(healthy(), samples=seen).findings
     assert finding.message.endswith("its metrics could not be read for 2 min: refused")
     assert finding.budget is None
 
 
 def test_pods_that_were_not_scraped_yet_are_in_doubt():
-    undecided = evaluation(healthy(), samples=Samples(scraping=True)).undecided
-    assert {each.name: len(which) for each, which in undecided.items()} == {
+    inconclusive = evaluation(healthy(), samples=PodSamples(scraping=True)).inconclusive
+    assert {each.name: len(which) for each, which in inconclusive.items()} == {
         **dict.fromkeys(PODS, len(NAMES)),
         PICKER: len(PICKER_NAMES),
     }

@@ -1,9 +1,9 @@
-"""From a page to a look: what the rules read of it."""
+"""From a page to a sample: what the rules read of it."""
 
 from math import inf
 
-from reporter.metrics.looks.look import Buckets, Counter, Failure, Latency, Scrape, look_at
 from reporter.metrics.pages.reading import Count, read_page
+from reporter.metrics.samples.sample import Buckets, Counter, Failure, Latency, Scrape, sample_of
 from reporter.model.instant import Instant
 from tests.unit.probes.runtime.scraped import START, TARGET
 
@@ -25,13 +25,13 @@ vllm:time_to_first_token_seconds_sum{engine="0"} 90
 """
 
 
-def look(text, objectives=None, at: Instant = START):
+def sample(text, objectives=None, at: Instant = START):
     scrape = Scrape(at=at, page=read_page(text.lstrip().encode()))
-    return look_at(TARGET, scrape, {Latency.TTFT: 10} if objectives is None else objectives)
+    return sample_of(TARGET, scrape, {Latency.TTFT: 10} if objectives is None else objectives)
 
 
 def engine(text, **options):
-    return look(text, **options).engines["0"]
+    return sample(text, **options).engines["0"]
 
 
 def test_engine():
@@ -69,21 +69,21 @@ http_requests_created{handler="/v1/completions",method="POST",status="5xx"} 1700
 
 def test_first_error_of_a_process_is_an_increase():
     """Its series begins with it; before, there was none, which is 0 in the same process."""
-    assert look(HTTP).pod.counters[Counter.HTTP_ERRORS] == Count(0)
-    assert look(HTTP + ERRORS.lstrip()).pod.counters[Counter.HTTP_ERRORS] == Count(2)
-    assert look(HTTP + ERRORS.lstrip()).pod.counters[Counter.HTTP_REQUESTS] == Count(9)
-    assert Counter.HTTP_ERRORS not in look(ENGINE).pod.counters
+    assert sample(HTTP).pod.counters[Counter.HTTP_ERRORS] == Count(0)
+    assert sample(HTTP + ERRORS.lstrip()).pod.counters[Counter.HTTP_ERRORS] == Count(2)
+    assert sample(HTTP + ERRORS.lstrip()).pod.counters[Counter.HTTP_REQUESTS] == Count(9)
+    assert Counter.HTTP_ERRORS not in sample(ENGINE).pod.counters
 
 
 def test_a_router_is_no_engine():
     text = 'vllm:num_requests_running{server="http://a"} 2\nvllm:num_requests_running{server="http://b"} 2\n'
-    found = look(text)
+    found = sample(text)
     assert not found.known
     assert not found.engines
 
 
 def test_no_page():
-    found = look_at(TARGET, Scrape(at=START, failure=Failure.STATUS, detail="503"), {})
+    found = sample_of(TARGET, Scrape(at=START, failure=Failure.STATUS, detail="503"), {})
     assert (found.failure, found.detail, found.known) == (Failure.STATUS, "503", False)
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Counter, Failure, Latency, Scrape, look_at
 from reporter.metrics.pages.reading import Count, read_page
+from reporter.metrics.samples.sample import Counter, Failure, Latency, Scrape, sample_of
 from tests.unit.metrics.pages.reading import PADDING, SGLANG
 from tests.unit.probes.runtime.scraped import START, TARGET, Scraped
 
 
-def look(body, at=0.0):
-    return look_at(TARGET, Scrape(at=START.after(at), page=read_page(body)), {Latency.TTFT: 10})
+def sample(body, at=0.0):
+    return sample_of(TARGET, Scrape(at=START.after(at), page=read_page(body)), {Latency.TTFT: 10})
 
 
 def changed(*changes):
@@ -24,7 +24,7 @@ def changed(*changes):
                 if line.startswith(f"sglang:{name}{{"):
                     value = str(rate(float(value), at) if callable(rate) else rate)
             lines.append(f"{head} {value}")
-        found = look("\n".join(lines).encode() + b"\n", at)
+        found = sample("\n".join(lines).encode() + b"\n", at)
         return {"known": found.known, "engines": found.engines, "pod": found.pod}
 
     return page
@@ -39,7 +39,7 @@ LIVE = ("realtime_tokens_total", rises(10))
 
 def test_sample():
     """Ranks that repeat a counter count once; the sign of life are tokens counted while made."""
-    found = look(SGLANG)
+    found = sample(SGLANG)
     engine = found.engines["0"]
     assert (found.known, list(found.engines)) == (True, ["0"])
     assert (engine.running, engine.waiting, engine.capacity, engine.kv_usage) == (
@@ -59,20 +59,20 @@ def test_sample():
 
 def test_failure_that_has_not_been_is_zero():
     lines = [line for line in SGLANG.split(b"\n") if b"num_retracted_requests" not in line]
-    assert look(b"\n".join(lines)).engines["0"].counters[Counter.PREEMPTIONS] == Count(0)
+    assert sample(b"\n".join(lines)).engines["0"].counters[Counter.PREEMPTIONS] == Count(0)
 
 
 def test_engines_are_told_apart_by_their_data_parallel_rank():
     line = 'sglang:num_running_reqs{dp_rank="%d",tp_rank="%d"} %d\n'
     body = "".join(line % each for each in ((0, 0, 3), (0, 1, 3), (1, 0, 5)))
-    engines = look(body.encode() + PADDING).engines
+    engines = sample(body.encode() + PADDING).engines
     assert {name: each.running for name, each in engines.items()} == {"0": 3, "1": 5}
 
 
 def test_server_of_images_is_no_engine():
     body = b"sglang:num_running_reqs 3\nsglang:diffusion_requests_total 3\n" + PADDING
-    assert not look(body).known
-    assert not look(body).engines
+    assert not sample(body).known
+    assert not sample(body).engines
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_it_cannot_tell_is_not_told(reason):
 def test_without_tokens_counted_while_made_nobody_knows_whether_it_stands_still():
     """Before SGLang 0.5.10 tokens count when a request ends, which may be minutes away."""
     lines = [line for line in SGLANG.split(b"\n") if b"realtime_tokens" not in line]
-    found = look(b"\n".join(lines))
+    found = sample(b"\n".join(lines))
     pod = Scraped()
     pod.watch(lambda _: {"known": True, "engines": found.engines, "pod": found.pod}, 600)
     assert t.ENGINE_STALLED not in pod.verdict.faults

@@ -152,7 +152,7 @@ class Buckets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EngineLook:
+class EngineSample:
     """The values of one engine; a value that the page lacks is None or missing, never 0.
 
     `waiting` requests include `capacity`, which wait for room, and `deferred`, which wait for
@@ -181,12 +181,12 @@ class Endpoints(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Sample:
     """One scrape of one pod, reduced.
 
     `failure` is None if there is a page; `known`: the page is from vLLM or SGLang. While weights
     are downloaded, `speed` is in bytes a second and `remaining` in seconds (-1 if unknown).
-    `restarts` counts engine restarts since the page before, `renewed` names the engines.
+    `restarts` counts engine restarts since the page before, `restarted` names the engines.
     """
 
     at: Instant
@@ -198,11 +198,11 @@ class Look:
     speed: float | None = None
     remaining: float | None = None
     endpoints: Endpoints | None = None
-    engines: Mapping[str, EngineLook] = field(default_factory=dict)
-    pod: EngineLook = field(default_factory=EngineLook)
+    engines: Mapping[str, EngineSample] = field(default_factory=dict)
+    pod: EngineSample = field(default_factory=EngineSample)
 
     restarts: int = 0
-    renewed: frozenset[str] = frozenset()
+    restarted: frozenset[str] = frozenset()
 
     @property
     def fails(self) -> bool:
@@ -224,13 +224,13 @@ _SHED: Final = frozenset({"RejectedCapacity", "EvictedTTL"})
 _EXHAUSTED: Final = frozenset({"ResourceExhausted", "InferencePoolResourceExhausted"})
 
 
-def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float]) -> Look:
+def sample_of(target: Target, scrape: Scrape, objectives: Mapping[Latency, float]) -> Sample:
     """Reduce a scrape to the values that rules need; histograms to the buckets at objectives."""
     page = scrape.page
     if page is None:
-        return Look(at=scrape.at, target=target, failure=scrape.failure, detail=scrape.detail)
+        return Sample(at=scrape.at, target=target, failure=scrape.failure, detail=scrape.detail)
     endpoints = page.pod.gauge(names.READY_ENDPOINTS)
-    return Look(
+    return Sample(
         at=scrape.at,
         target=target,
         # The router of vLLM's production-stack uses the engines' metric names but is not an engine.
@@ -258,12 +258,12 @@ _HISTOGRAMS: Final = {
 
 def _engine(
     engine: EngineSeries, objectives: Mapping[Latency, float], *, sglang: bool
-) -> EngineLook:
+) -> EngineSample:
     counters = _of_sglang(engine) if sglang else _of_vllm(engine)
     waiting = engine.gauges(names.WAITING_BY_REASON)
     fetches, sleep = engine.gauges(names.FETCHES), engine.gauges(names.SLEEP_STATE)
     healthy = engine.gauge(names.HEALTHY)
-    return EngineLook(
+    return EngineSample(
         running=engine.gauge(names.RUNNING),
         waiting=_waiting(engine),
         capacity=waiting.get(_CAPACITY),
@@ -346,7 +346,7 @@ def _transfer_failures(engine: EngineSeries) -> Count | None:
     return Count(failed) if count is None else Count(count.value + failed, count.created)
 
 
-def _pod(page: Page) -> EngineLook:
+def _pod(page: Page) -> EngineSample:
     requests, pod = page.http_requests, page.pod
     errors = [each for (_, status), each in requests.items() if status == _SERVER_ERROR]
     counters = {
@@ -356,7 +356,7 @@ def _pod(page: Page) -> EngineLook:
         Counter.HTTP_ERRORS: _total(errors) if errors or not requests else Count(0.0),
         **_of_picker(pod),
     }
-    return EngineLook(counters={n: each for n, each in counters.items() if each is not None})
+    return EngineSample(counters={n: each for n, each in counters.items() if each is not None})
 
 
 def _of_picker(pod: EngineSeries) -> dict[Counter, Count | None]:

@@ -1,9 +1,9 @@
-"""The looks at one pod over a window: which conditions held throughout, by how much counters rose,
-and what restarted.
+"""The samples of one pod over a window: which conditions held throughout, by how much counters
+rose, and what restarted.
 
-Values that two looks at a pod share are stored once, and numbers are packed: nearly all numbers of
-a busy pod change from look to look, and as Python objects a window's numbers would take several
-times as much memory. Both a single pod and all pods together have a memory limit.
+Values that two samples of a pod share are stored once, and numbers are packed: nearly all numbers
+of a busy pod change from sample to sample, and as Python objects a window's numbers would take
+several times as much memory. Both a single pod and all pods together have a memory limit.
 """
 
 from array import array
@@ -14,11 +14,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, TypeAlias, TypeVar
 
-from reporter.metrics.looks.look import Buckets, Counter, EngineLook, Latency, Look, PodName
 from reporter.metrics.pages.reading import Count
+from reporter.metrics.samples.sample import Buckets, Counter, EngineSample, Latency, PodName, Sample
 from reporter.model.instant import Instant
 
-Gauge: TypeAlias = Callable[[EngineLook], float | None]
+Gauge: TypeAlias = Callable[[EngineSample], float | None]
 
 _PROGRESS: Final = (
     Counter.GENERATED_TOKENS,
@@ -46,32 +46,32 @@ class Slower:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Looks at one engine: at least two, the oldest first, in one life of its process, without
+    """Samples of one engine: at least two, the oldest first, in one life of its process, without
     gaps.
     """
 
     span: timedelta
-    looks: tuple[EngineLook, ...]
+    samples: tuple[EngineSample, ...]
 
     def all(self, gauge: Gauge, holds: Callable[[float], bool]) -> bool:
-        return all((value := gauge(look)) is not None and holds(value) for look in self.looks)
+        return all((value := gauge(sample)) is not None and holds(value) for sample in self.samples)
 
     def thirds(self, gauge: Gauge) -> tuple[float, float] | None:
-        values = [value for look in self.looks if (value := gauge(look)) is not None]
+        values = [value for sample in self.samples if (value := gauge(sample)) is not None]
         third = len(values) // 3
         return (max(values[:third]), min(values[-third:])) if third else None
 
     def last_third(self) -> "Window":
-        return Window(self.span / 3, self.looks[-max(2, len(self.looks) // 3 + 1) :])
+        return Window(self.span / 3, self.samples[-max(2, len(self.samples) // 3 + 1) :])
 
     def increase(self, counter: Counter) -> float | None:
-        """Return by how much a counter rose, or None if no two looks can be compared.
+        """Return by how much a counter rose, or None if no two samples can be compared.
 
-        The increases between looks are summed, so a restarted series loses only one of them.
+        The increases between samples are summed, so a restarted series loses only one of them.
         """
         steps = [
             step
-            for before, after in pairwise(self.looks)
+            for before, after in pairwise(self.samples)
             if (step := _step(before, after, counter)) is not None
         ]
         return sum(steps) if steps else None
@@ -89,16 +89,16 @@ class Window:
     def slower(self, latency: Latency, seconds: float) -> Slower | None:
         """Return the observations above the smallest bound that is not below `seconds`.
 
-        There is no interpolation. Return None if no such bound is finite. Looks that cannot be
+        There is no interpolation. Return None if no such bound is finite. Samples that cannot be
         compared are ignored.
         """
-        newest = self.looks[-1].latencies.get(latency)
+        newest = self.samples[-1].latencies.get(latency)
         finite = newest.bounds[:-1] if newest else ()
         index = next((n for n, bound in enumerate(finite) if bound >= seconds), None)
         if newest is None or index is None:
             return None
         total = above = 0.0
-        for before, after in pairwise(self.looks):
+        for before, after in pairwise(self.samples):
             steps = _bucket_steps(before.latencies.get(latency), after.latencies.get(latency))
             if steps is not None and after.latencies[latency].bounds == newest.bounds:
                 total += steps[-1]
@@ -106,14 +106,14 @@ class Window:
         return Slower(finite[index], above, total)
 
     def _signs(self) -> Iterator[tuple[object, ...]]:
-        yield tuple(look.running for look in self.looks)
-        yield tuple(look.waiting for look in self.looks)
-        yield tuple(look.kv_usage for look in self.looks)
+        yield tuple(sample.running for sample in self.samples)
+        yield tuple(sample.waiting for sample in self.samples)
+        yield tuple(sample.kv_usage for sample in self.samples)
         for counter in _PROGRESS:
-            yield tuple(look.counters.get(counter) for look in self.looks)
+            yield tuple(sample.counters.get(counter) for sample in self.samples)
 
 
-def _step(before: EngineLook, after: EngineLook, counter: Counter) -> float | None:
+def _step(before: EngineSample, after: EngineSample, counter: Counter) -> float | None:
     old, new = before.counters.get(counter), after.counters.get(counter)
     if old is None or new is None or old.created != new.created or new.value < old.value:
         return None
@@ -131,83 +131,87 @@ def _bucket_steps(before: Buckets | None, after: Buckets | None) -> Sequence[flo
 
 
 GAP_PERIODS: Final = 2.5
-"""More scrape periods than this between two looks are a gap in the window: one missed scrape and a
-delay of half a period are allowed, two missed scrapes in a row are not."""
+"""More scrape periods than this between two samples are a gap in the window: one missed scrape and
+a delay of half a period are allowed, two missed scrapes in a row are not."""
 
-MOST_LOOKS: Final = 1000
-"""Limits memory; settings whose windows need more looks are refused."""
+MOST_SAMPLES: Final = 1000
+"""Limits memory; settings whose windows need more samples are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Looks at one pod, the newest last.
+    """Samples of one pod, the newest last.
 
     `period` is the longest acceptable time between two scrapes. `answered` is the time of the
-    newest page with engines among the looks that were dropped. `sizes` are the bytes of each look,
-    and `given_up` counts the looks dropped for lack of memory.
+    newest page with engines before them. `sizes` are the bytes of each sample, and `dropped`
+    counts the samples dropped for lack of memory.
     """
 
     period: timedelta
-    looks: tuple[Look, ...] = ()
+    samples: tuple[Sample, ...] = ()
     answered: Instant | None = None
     sizes: tuple[int, ...] = ()
-    given_up: int = 0
+    dropped: int = 0
 
     @property
     def bytes(self) -> int:
         return sum(self.sizes)
 
-    def seen(self, look: Look, keep: timedelta) -> "History":
-        """Return the history with one more look, and without looks older than `keep`.
+    def with_sample(self, sample: Sample, keep: timedelta) -> "History":
+        """Return the history with one more sample, and without samples older than `keep`.
 
-        The newest look at or before the left edge of the longest window stays: without it no
+        The newest sample at or before the left edge of the longest window stays: without it no
         window would ever be covered.
         """
-        looks, answered = self.looks, self.answered
-        if looks and looks[-1].target.uid != look.target.uid:
-            looks, answered = (), None
-        look = shared(look, looks[-1] if looks else None)
-        page = next((each for each in reversed(looks) if each.known), None)
-        if page is not None and look.known and (renewed := renewal(page, look)).restarts:
-            look = replace(look, restarts=renewed.restarts, renewed=renewed.engines)
-        looks = (*looks, look)
-        kept = looks[-MOST_LOOKS - 1 :]
+        samples, answered = self.samples, self.answered
+        if samples and samples[-1].target.uid != sample.target.uid:
+            samples, answered = (), None
+        sample = shared(sample, samples[-1] if samples else None)
+        page = next((each for each in reversed(samples) if each.known), None)
+        if (
+            page is not None
+            and sample.known
+            and (restarted := restarts_between(page, sample)).restarts
+        ):
+            sample = replace(sample, restarts=restarted.restarts, restarted=restarted.engines)
+        samples = (*samples, sample)
+        kept = samples[-MOST_SAMPLES - 1 :]
         kept = kept[_left(kept, keep) :]
-        answered = _answered(looks[: -len(kept)]) or answered
+        answered = _answered(samples[: -len(kept)]) or answered
         sizes = self.sizes[1 - len(kept) :] if len(kept) > 1 else ()
-        return History(self.period, kept, answered, sizes, self.given_up)
+        return History(self.period, kept, answered, sizes, self.dropped)
 
     @property
     def last_answer(self) -> Instant | None:
-        return _answered(self.looks) or self.answered
+        return _answered(self.samples) or self.answered
 
     @property
-    def newest(self) -> Look:
-        return self.looks[-1]
+    def newest(self) -> Sample:
+        return self.samples[-1]
 
-    def last(self, length: timedelta) -> tuple[Look, ...]:
-        """Return the looks of a window that ends now, including the look at its left edge."""
-        return self.looks[_left(self.looks, length) :]
+    def last(self, length: timedelta) -> tuple[Sample, ...]:
+        """Return the samples of a window that ends now, including the sample at its left edge."""
+        return self.samples[_left(self.samples, length) :]
 
-    def covers(self, looks: Sequence[Look], length: timedelta) -> bool:
-        if not looks or looks[0].at.boot > self.newest.at.boot - length:
+    def covers(self, samples: Sequence[Sample], length: timedelta) -> bool:
+        if not samples or samples[0].at.boot > self.newest.at.boot - length:
             return False
         longest = self.period * GAP_PERIODS
-        ends_now = self.newest.at.boot - looks[-1].at.boot <= longest
+        ends_now = self.newest.at.boot - samples[-1].at.boot <= longest
         return ends_now and all(
-            after.at.boot - before.at.boot <= longest for before, after in pairwise(looks)
+            after.at.boot - before.at.boot <= longest for before, after in pairwise(samples)
         )
 
 
-def _answered(looks: Sequence[Look]) -> Instant | None:
-    return next((look.at for look in reversed(looks) if look.engines), None)
+def _answered(samples: Sequence[Sample]) -> Instant | None:
+    return next((sample.at for sample in reversed(samples) if sample.engines), None)
 
 
-def _left(looks: Sequence[Look], length: timedelta) -> int:
-    """Return the index of the newest look at or before the left edge, or 0 if there is none."""
-    edge = looks[-1].at.boot - length
-    for n in range(len(looks) - 1, 0, -1):
-        if looks[n].at.boot <= edge:
+def _left(samples: Sequence[Sample], length: timedelta) -> int:
+    """Return the index of the newest sample at or before the left edge, or 0 if there is none."""
+    edge = samples[-1].at.boot - length
+    for n in range(len(samples) - 1, 0, -1):
+        if samples[n].at.boot <= edge:
             return n
     return 0
 
@@ -216,12 +220,12 @@ _TELLING: Final = (Counter.GENERATED_TOKENS, Counter.PROMPT_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
-class Renewal:
+class Restarts:
     restarts: int = 0
     engines: frozenset[str] = frozenset()
 
 
-def renewal(before: Look, after: Look) -> Renewal:
+def restarts_between(before: Sample, after: Sample) -> Restarts:
     """Return the engines that restarted between two pages, from the strongest evidence.
 
     An unchanged process start time outweighs the container statuses: another container of the pod,
@@ -234,31 +238,31 @@ def renewal(before: Look, after: Look) -> Renewal:
         same_process is None and before.target.containers != after.target.containers
     ):
         count = _container_restarts(after) - _container_restarts(before)
-        return Renewal(max(1, count), frozenset(after.engines))
+        return Restarts(max(1, count), frozenset(after.engines))
     engines = frozenset(
         name for name, each in after.engines.items() if _reset(before.engines.get(name), each)
     )
-    return Renewal(int(bool(engines)), engines)
+    return Restarts(int(bool(engines)), engines)
 
 
-def restarts(looks: Sequence[Look]) -> int:
-    return sum(look.restarts for look in looks[1:])
+def restarts(samples: Sequence[Sample]) -> int:
+    return sum(sample.restarts for sample in samples[1:])
 
 
-def since_restart(pages: Sequence[Look], engine: str | None = None) -> tuple[Look, ...]:
+def since_restart(pages: Sequence[Sample], engine: str | None = None) -> tuple[Sample, ...]:
     """Return the pages since an engine last restarted; without `engine`, since any restart."""
     for n in range(len(pages) - 1, 0, -1):
-        renewed = pages[n].renewed
-        if renewed if engine is None else engine in renewed:
+        restarted = pages[n].restarted
+        if restarted if engine is None else engine in restarted:
             return tuple(pages[n:])
     return tuple(pages)
 
 
-def _container_restarts(look: Look) -> int:
-    return sum(each.restarts for each in look.target.containers)
+def _container_restarts(sample: Sample) -> int:
+    return sum(each.restarts for each in sample.target.containers)
 
 
-def _reset(before: EngineLook | None, after: EngineLook) -> bool:
+def _reset(before: EngineSample | None, after: EngineSample) -> bool:
     if before is None:
         return False
     for counter in _TELLING:
@@ -274,7 +278,7 @@ _KeyT = TypeVar("_KeyT", bound=Hashable)
 
 
 class Counts(Mapping[Counter, Count]):
-    """Counters with packed values; their names and start times are shared between looks."""
+    """Counters with packed values; their names and start times are shared between samples."""
 
     __slots__ = ("_begun", "_names", "_values")
 
@@ -294,24 +298,25 @@ class Counts(Mapping[Counter, Count]):
         return len(self._names)
 
 
-def shared(look: Look, before: Look | None) -> Look:
-    """Return an equal look that reuses the objects of the previous look where they are equal."""
+def shared(sample: Sample, before: Sample | None) -> Sample:
+    """Return an equal sample that reuses the objects of the previous one where they are equal."""
     if before is None:
-        before = Look(at=look.at, target=look.target)
+        before = Sample(at=sample.at, target=sample.target)
     engines = {
-        name: _shared_engine(each, before.engines.get(name)) for name, each in look.engines.items()
+        name: _shared_engine(each, before.engines.get(name))
+        for name, each in sample.engines.items()
     }
     return replace(
-        look,
-        target=_same(look.target, before.target),
-        process_started=_same(look.process_started, before.process_started),
+        sample,
+        target=_same(sample.target, before.target),
+        process_started=_same(sample.process_started, before.process_started),
         engines=_all_same(engines, before.engines),
-        pod=_shared_engine(look.pod, before.pod),
+        pod=_shared_engine(sample.pod, before.pod),
     )
 
 
-def _shared_engine(engine: EngineLook, before: EngineLook | None) -> EngineLook:
-    before = before or EngineLook()
+def _shared_engine(engine: EngineSample, before: EngineSample | None) -> EngineSample:
+    before = before or EngineSample()
     packed = replace(
         engine,
         running=_same(engine.running, before.running),
@@ -365,47 +370,47 @@ POD_BYTES: Final = 4 * 2**20
 ALL_BYTES: Final = 96 * 2**20
 """Limit for all pods; with it, the process stays below the chart's memory limit."""
 
-_LOOK: Final = 500
+_SAMPLE: Final = 500
 _ENGINE: Final = 700
 _SERIES: Final = 250
 _NUMBER: Final = 8
 
 
-def look_bytes(look: Look, before: Look | None) -> int:
-    """Return the approximate bytes of a look that are not shared with the previous look."""
-    known: Mapping[str, EngineLook] = before.engines if before is not None else {}
-    fresh = [each for name, each in look.engines.items() if each is not known.get(name)]
-    size = _LOOK + sum(map(_engine_series, (*fresh, look.pod))) + 100 * len(look.engines)
-    picked = look.target.picked
+def sample_bytes(sample: Sample, before: Sample | None) -> int:
+    """Return the approximate bytes of a sample that are not shared with the previous sample."""
+    known: Mapping[str, EngineSample] = before.engines if before is not None else {}
+    fresh = [each for name, each in sample.engines.items() if each is not known.get(name)]
+    size = _SAMPLE + sum(map(_engine_series, (*fresh, sample.pod))) + 100 * len(sample.engines)
+    picked = sample.target.picked
     if picked is not None and (before is None or picked is not before.target.picked):
         size += _NUMBER * len(picked.ready_since)
     return size
 
 
-def _engine_series(engine: EngineLook) -> int:
+def _engine_series(engine: EngineSample) -> int:
     buckets = sum(_SERIES + _NUMBER * len(each.counts) for each in engine.latencies.values())
     return _ENGINE + _NUMBER * len(engine.counters) + buckets
 
 
 def weighed(history: History) -> History:
-    before = history.looks[-2] if len(history.looks) > 1 else None
-    sizes = (*history.sizes, look_bytes(history.newest, before))
-    return replace(history, sizes=sizes[-len(history.looks) :])
+    before = history.samples[-2] if len(history.samples) > 1 else None
+    sizes = (*history.sizes, sample_bytes(history.newest, before))
+    return replace(history, sizes=sizes[-len(history.samples) :])
 
 
 def within(history: History, most: int) -> History:
-    """Drop the oldest looks until the history has at most `most` bytes; keep the newest look."""
-    size, given_up = history.bytes, 0
-    while size > most and given_up < len(history.looks) - 1:
-        size -= history.sizes[given_up]
-        given_up += 1
-    if not given_up:
+    """Drop the oldest samples until the history has at most `most` bytes; keep the newest."""
+    size, dropped = history.bytes, 0
+    while size > most and dropped < len(history.samples) - 1:
+        size -= history.sizes[dropped]
+        dropped += 1
+    if not dropped:
         return history
     return replace(
         history,
-        looks=history.looks[given_up:],
-        sizes=history.sizes[given_up:],
-        given_up=history.given_up + given_up,
+        samples=history.samples[dropped:],
+        sizes=history.sizes[dropped:],
+        dropped=history.dropped + dropped,
     )
 
 
@@ -454,7 +459,7 @@ class PodVerdict:
     in_service: bool = False
 
     @property
-    def undecided(self) -> frozenset[str]:
+    def inconclusive(self) -> frozenset[str]:
         """Return the reasons whose faults neither begin nor end."""
         return frozenset(reason for reason, doubt in self.doubts.items() if doubt.open)
 
@@ -470,8 +475,8 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
-    """All pods that were scraped; if `scraping` is off, nothing is undecided."""
+class PodSamples:
+    """All pods that were scraped; if `scraping` is off, nothing is inconclusive."""
 
     scraping: bool = False
     pods: Mapping[PodName, Judged] = field(default_factory=dict)
@@ -481,4 +486,4 @@ class Samples:
         return judged if judged is not None and judged.verdict.uid == uid else None
 
 
-NONE: Final = Samples()
+NONE: Final = PodSamples()
