@@ -1,5 +1,6 @@
 """Read mutes from the annotations of the snapshot's objects, and find faulty annotations."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -15,12 +16,18 @@ from reporter.model.instant import parse_rfc3339, rfc3339
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations, KubeObject
 from reporter.model.report import Mute, MuteFault, ResolvedFinding
 from reporter.model.subject import ObjectRef, Place, Subject
-from reporter.model.text import clean, cut, remembered
+from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot
 
 _SHOWN_BYTES: Final = 80
 LONGEST: Final = 8192
 """Maximum characters read of one annotation; the names of 300 reasons take as many."""
+
+IN_NAMESPACE: Final = 8 * LONGEST
+"""Maximum characters of different mutes read in a pass of the objects of a namespace together.
+
+A tenant may annotate thousands of objects, and every pass reads them.
+"""
 
 _NAMED: Final = 5
 """Maximum wrong names of one annotation that are listed one by one."""
@@ -108,7 +115,6 @@ class _Names(NamedTuple):
     more: int
 
 
-@remembered(4096, characters=512)
 def _split(text: str, catalogue: Catalogue) -> _Names:
     names = dict.fromkeys(map(str.strip, text.split(",")))
     names.pop("", None)
@@ -147,6 +153,10 @@ FAULTS: Final = 1000
 
 _ON_EVENT: Final = (
     "an Event cannot be muted; mute the object at fault, its subject or its namespace"
+)
+
+_TOO_MUCH: Final = (
+    f"the different mutes in this namespace have over {IN_NAMESPACE} characters; this is not read"
 )
 
 
@@ -217,10 +227,13 @@ def _asked(
 ) -> Iterator[tuple[ObjectRef, MuteRequest]]:
     """Yield the request of each annotated object, in the order of the objects.
 
-    Once there are more faults than a report lists, wrong names are not reported any more.
+    What several objects of a namespace have in common is read once. Once there are more faults than
+    a report lists, no others are reported.
     """
     hints = Hints(catalogue)
     faults = 0
+    read: dict[tuple[str | ObjectRef, str | None, str | None], MuteRequest] = {}
+    left: defaultdict[str | ObjectRef, int] = defaultdict(lambda: IN_NAMESPACE)
     carriers = {
         resource.ref(obj): (resource, obj.metadata.annotations)
         for resource in snapshot.tables
@@ -231,10 +244,17 @@ def _asked(
         if resource is EVENTS:
             yield ref, MuteRequest(faults=(_ON_EVENT,))
         elif annotations is not None:
-            wanted = hints if faults < FAULTS else None
-            request = read_mute(annotations, now, catalogue, hints=wanted)
+            shares = ref.namespace or ref
+            text = shares, annotations.mute, annotations.mute_until
+            if text not in read:
+                left[shares] -= sum(min(len(each or ""), LONGEST) for each in text[1:])
+                wanted = hints if faults < FAULTS else None
+                read[text] = MuteRequest(faults=(_TOO_MUCH,))
+                if left[shares] >= 0:
+                    read[text] = read_mute(annotations, now, catalogue, hints=wanted)
+            request = read[text]
+            yield ref, request if faults < FAULTS else replace(request, faults=())
             faults += len(set(request.faults))
-            yield ref, request
 
 
 def _carries_mute(obj: KubeObject) -> bool:

@@ -11,7 +11,7 @@ from reporter.model.instant import rfc3339
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
 from reporter.model.report import Mute, SkippedObject
 from reporter.model.subject import ObjectRef
-from reporter.resolution.mutes import FAULTS, HINTS, Hints, find_mutes, read_mute
+from reporter.resolution.mutes import FAULTS, HINTS, IN_NAMESPACE, Hints, find_mutes, read_mute
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import ResourceState, Served
 from reporter.snapshot.table import table_of
@@ -160,6 +160,29 @@ def test_reasons_that_are_right_count_beside_more_faults_than_are_listed():
     )
     assert [each.object.name for each in found.all] == names
     assert [each.object.name for each in found.faults] == names[:FAULTS]
+
+
+def _pod(number, mute, namespace="demo"):
+    return (r.PODS, obj(r.PODS, f"p{number:04}", namespace, **{MUTE: mute}))
+
+
+def test_what_is_read_of_a_namespace_is_bounded_and_the_rest_is_said_not_to_be_read():
+    """A pass must not take a second because one tenant has thousands of long annotations."""
+    texts = [f"{EPP},{number}".ljust(8192, ",") for number in range(20)]
+    pods = [_pod(number, text) for number, text in enumerate(texts)]
+    found = found_in(holding(*pods, _pod(99, EPP, "far"), muted("demo")))
+    read = [each.object.name for each in found.all if each.object.namespace == "demo"]
+    assert read == [f"p{number:04}" for number in range(IN_NAMESPACE // 8192)]
+    refused = [each.object.name for each in found.faults if "not read" in each.text]
+    assert refused == [f"p{number:04}" for number in range(len(read), len(texts))]
+    others = [str(each.object) for each in found.all if each.object.namespace != "demo"]
+    assert others == ["Namespace demo", "Pod far/p0099"]
+
+
+def test_mutes_of_one_wording_are_read_once():
+    text = EPP.ljust(8192, ",")
+    found = found_in(holding(*(_pod(number, text) for number in range(50))))
+    assert (len(found.all), found.faults) == (50, ())
 
 
 def test_it_wakes_when_the_first_mute_ends():
