@@ -1,4 +1,4 @@
-"""What the benchmark asks of the sandbox and of the daemon, over HTTP as anyone would."""
+"""Clients of the API server and of the daemon's listeners."""
 
 import asyncio
 import time
@@ -25,13 +25,11 @@ class Api:
 
     Attributes:
         told: when each Event came first, by its name, by `time.perf_counter`.
-        deleted: how many Events went.
 
     """
 
     def __init__(self, url: str, access: Access | None = None) -> None:
         self.told: dict[str, float] = {}
-        self.deleted = 0
         self._url = url
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=access.tls() if access else True, limit=0),
@@ -154,7 +152,6 @@ class Api:
         name = event["metadata"]["name"]
         self.told.setdefault(name, time.perf_counter())
         if type_ == "DELETED":
-            self.deleted += 1
             self._states.pop(name, None)
         else:
             self._states[name] = event
@@ -164,7 +161,7 @@ class Api:
             self._firing.pop(name, None)
 
     async def ready(self, url: str) -> bool:
-        """Tell whether the daemon is ready."""
+        """True if the daemon is ready."""
         try:
             async with self._http.get(url) as answer:
                 return answer.status == 200
@@ -183,8 +180,6 @@ class Api:
                     requests[sample.labels["verb"], sample.labels["resource"]] += int(sample.value)
                 else:
                     plain[sample.name] += sample.value
-                    if "result" in sample.labels:
-                        plain[f"{sample.name} {sample.labels['result']}"] += sample.value
         return Metrics(requests, plain)
 
 
@@ -197,16 +192,8 @@ class Metrics:
         self._plain = plain
 
     def __getitem__(self, name: str) -> float:
-        """Return the sum of a metric over its labels, without its prefix `status_reporter_`.
-
-        That with one `result` has it behind its name, such as `self_checks_total same`.
-        """
+        """Return the sum over its labels of the metric `status_reporter_<name>`."""
         return self._plain.get(f"status_reporter_{name}", 0.0)
-
-    def since(self, before: "Metrics") -> "Metrics":
-        """Return what was added since an earlier moment."""
-        plain = {name: value - before._plain.get(name, 0.0) for name, value in self._plain.items()}
-        return Metrics(self.requests - before.requests, plain)
 
 
 def _is_firing(event: Object) -> bool:

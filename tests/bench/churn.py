@@ -40,7 +40,6 @@ class Churn:
 
     Attributes:
         share: of one processor, the whole daemon.
-        loop: of one processor, the thread of the event loop; what is left is passes.
         told: seconds from a fault to its Event.
         late: faults that were told after they were over.
         untold: faults that no Event tells.
@@ -48,18 +47,17 @@ class Churn:
     """
 
     share: float
-    loop: float
     told: list[float]
     late: int
     untold: int
 
 
-def churn_of(faults: Sequence[Fault], api: Api, *, share: float, loop: float) -> Churn:
+def churn_of(faults: Sequence[Fault], api: Api, share: float) -> Churn:
     """Return what became of each fault, once nothing is left to be written."""
     times = list(_told(faults, api))
     told = [at - fault.began for fault, at in times if at is not None]
     late = sum(at is not None and at > fault.ended for fault, at in times)
-    return Churn(share, loop, told or [0.0], late, len(times) - len(told))
+    return Churn(share, told or [0.0], late, len(times) - len(told))
 
 
 def _told(faults: Iterable[Fault], api: Api) -> Iterator[tuple[Fault, float | None]]:

@@ -56,18 +56,16 @@ class Model:
         return f"{self.namespace}-gw"
 
 
-def models(sets: int, per_namespace: int = SETS_PER_NAMESPACE) -> list[Model]:
+def models(sets: int) -> list[Model]:
     """Return where the InferenceSets of a cluster of that size are."""
-    return [Model(f"models-{i // per_namespace:03}", f"model-{i:04}") for i in range(sets)]
+    return [Model(f"models-{i // SETS_PER_NAMESPACE:03}", f"model-{i:04}") for i in range(sets)]
 
 
-def build(
-    sets: int, per_namespace: int = SETS_PER_NAMESPACE, age: timedelta = AGE
-) -> Iterator[Object]:
+def build(sets: int, age: timedelta = AGE) -> Iterator[Object]:
     """Yield the documents of a healthy cluster with that many InferenceSets."""
     example = [each for each in load_stack(datetime.now(UTC) - age) if isinstance(each, dict)]
     numbers = count()
-    for document in _documents(_Template(example), models(sets, per_namespace)):
+    for document in _documents(_Template(example), models(sets)):
         if document["kind"] == "Pod":
             fill(document, next(numbers))
         if document["kind"] not in {"ConfigMap", "CustomResourceDefinition"}:

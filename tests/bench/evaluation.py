@@ -6,7 +6,7 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final
@@ -16,15 +16,10 @@ import msgspec
 from lab.sandbox.objects import Object
 from lab.sandbox.selectors import parse_labels
 from reporter.daemon.one_pass import Before, Pass, RecentWrites, run_pass
-from reporter.evaluation import evaluate
 from reporter.kube.decode import decode_page
 from reporter.model.instant import Instant
-from reporter.model.objects import Deployment, KubeObject
-from reporter.model.report import Disposition
+from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.resolution import resolve
-from reporter.resolution.records import records_of
-from reporter.sinks.events.plan import plan_events
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 from reporter.stacks.settings import FullDaemonSettings
@@ -43,25 +38,13 @@ class PassTimes:
     Attributes:
         stdlib_json: decoding the objects once with the standard library.
         decoding: decoding them once as the reporter does.
-        full: a pass over tables that are all new, their sorting and indexes included.
-        steady: a pass over tables that did not change, all namespaces asked again.
-        probes: the part of it that makes findings.
-        resolution: the part that decides what becomes of them.
-        plan: the part that compares with the Events on record.
-        all_broken: a steady pass while every endpoint picker is down.
-        findings: how many findings that pass had.
+        full: a pass over tables that are all new, including their sorting and indexes.
 
     """
 
     stdlib_json: float
     decoding: float
     full: float
-    steady: float
-    probes: float
-    resolution: float
-    plan: float
-    all_broken: float
-    findings: int
 
 
 def measure(documents: Iterable[Object]) -> PassTimes:
@@ -72,18 +55,15 @@ def measure(documents: Iterable[Object]) -> PassTimes:
     gc.collect()
     # What the daemon does too, once everything is listed.
     gc.freeze()
-    whole, parts = _whole_and_parts(objects, served)
-    broken, findings = _broken(objects, served)
+    now = clock()
+    first = one_pass(snapshot_of(objects, served), Before(), now())
+    if first.report.findings:
+        raise RuntimeError(f"the cluster is not healthy: {first.report.findings[0].message}")
+    before = Before(first.after.memory)
     result = PassTimes(
         stdlib_json=median(lambda: load_each(chain.from_iterable(pages.values()))),
         decoding=median(lambda: [decode_pages(resource, each) for resource, each in pages.items()]),
-        full=whole,
-        steady=sum(parts),
-        probes=parts[0],
-        resolution=parts[1],
-        plan=parts[2],
-        all_broken=broken,
-        findings=findings,
+        full=median(lambda: one_pass(snapshot_of(objects, served), before, now())),
     )
     gc.unfreeze()
     return result
@@ -148,47 +128,6 @@ def snapshot_of(objects: Objects, served: Discovery) -> Snapshot:
 def one_pass(snapshot: Snapshot, before: Before, now: Instant) -> Pass:
     """Make a pass of a daemon that has written nothing."""
     return run_pass(snapshot, before, RecentWrites(), now=now, settings=_SETTINGS, instance="bench")
-
-
-def _whole_and_parts(
-    objects: Objects, served: Discovery
-) -> tuple[float, tuple[float, float, float]]:
-    now = clock()
-    memory = one_pass(snapshot_of(objects, served), Before(), now()).after.memory
-    before = Before(memory)
-    snapshot = snapshot_of(objects, served)
-    evaluation = evaluate(replace(snapshot), _SETTINGS)
-    if evaluation.findings:
-        raise RuntimeError(f"the cluster is not healthy: {evaluation.findings[0].message}")
-    resolution = resolve(evaluation, snapshot, memory, now=now(), settings=_SETTINGS)
-    records = records_of(snapshot)
-    parts = (
-        # A snapshot is new in each pass, its tables are not.
-        median(lambda: evaluate(replace(snapshot), _SETTINGS)),
-        median(lambda: resolve(evaluation, snapshot, memory, now=now(), settings=_SETTINGS)),
-        median(lambda: plan_events(resolution.report, records, _SETTINGS, instance="bench")),
-    )
-    return median(lambda: one_pass(snapshot_of(objects, served), before, now())), parts
-
-
-def _broken(objects: Objects, served: Discovery) -> tuple[float, int]:
-    """Return the time of a pass while every endpoint picker is down, and its findings."""
-    now = clock()
-    broken = {
-        resource: {key: _scaled_to_zero(obj) for key, obj in found.items()}
-        for resource, found in objects.items()
-    }
-    snapshot = snapshot_of(broken, served)
-    first = one_pass(snapshot, Before(), now())
-    firing = sum(each.disposition is Disposition.FIRING for each in first.report.findings)
-    before = Before(first.after.memory)
-    return median(lambda: one_pass(replace(snapshot), before, now())), firing
-
-
-def _scaled_to_zero(obj: KubeObject) -> KubeObject:
-    if not isinstance(obj, Deployment) or not obj.name.endswith("-epp"):
-        return obj
-    return msgspec.structs.replace(obj, spec=msgspec.structs.replace(obj.spec, replicas=0))
 
 
 def clock() -> Callable[[], Instant]:

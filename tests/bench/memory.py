@@ -79,10 +79,9 @@ def import_daemon() -> Counter[str]:
 def own_events() -> tuple[int, int]:
     """Return the bytes that Events on record keep with the pass after, and what more passes add."""
     # Not before: it imports much of the reporter.
-    from tests.bench.cluster import SETS_PER_NAMESPACE
     from tests.bench.one_change import ON_RECORD, World
 
-    world = World(_SETS, SETS_PER_NAMESPACE)
+    world = World(_SETS)
     gc.collect()
     tracemalloc.start()
     world.put_on_record(ON_RECORD)

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,27 +16,21 @@ import aiohttp
 
 from e2e.stack.errors import ApiError
 from lab.sandbox.objects import Object
-from reporter.catalogue.resources import EVENTS, ON_DEMAND
 from tests.bench.api import Api, Metrics
 from tests.bench.as_installed import compile_reporter
 from tests.bench.changes import Change, break_picker, mend_picker, picker
 from tests.bench.churn import Changing, Churn, churn_of
 from tests.bench.cluster import models
-from tests.bench.daemon_process import Phase
 from tests.bench.processes import BenchError, Daemon, Memory, daemon
 from tests.bench.servers import AT_ONCE, Serve, Server
 
 LATENCY_SECONDS: Final = 0.02
-FIRING: Final = 24
 _RESYNC_SECONDS: Final = 60
 """The default, as the cost of what fires is one of time."""
 
-_REST_SECONDS: Final = 60.0
 _WITHIN_SECONDS: Final = 600.0
 _POLL_SECONDS: Final = 0.02
 _SETTLE_SECONDS: Final = 3.0
-EVIDENCE_SECONDS: Final = 10
-_LOOKS: Final = 40
 
 Tell = Callable[[str], None]
 ItemT = TypeVar("ItemT")
@@ -55,14 +49,8 @@ class MovingNumbers:
 
     Attributes:
         ready: from starting the daemon until it is ready.
-        first_verdict: from starting it to the first Event, of a fault that was there before.
-        first_fault: from its being ready to that Event.
         burst: all sets break: from the last change to the last Event.
         behind_recoveries: all recover, each request takes longer, and a shared part breaks: to its Event.
-        passes_at_rest: passes in a minute in which `FIRING` Events fire and nothing else happens.
-        cpu_at_rest: processor seconds in that minute.
-        evidence: requests a second for what explains faults, at most over `EVIDENCE_SECONDS`, after
-            three of ten sets broke at once.
         churn: while `CHANGES_PER_SECOND` objects change.
         takeover: from SIGTERM of the leader to the next Event, with a second replica.
         relists: lists after the first one of each kind.
@@ -70,20 +58,14 @@ class MovingNumbers:
         ended: memory at the end.
         lost: faults that no Event told.
         doubled: Events that tell an episode a second time.
-        self_checks: passes that the daemon made again from nothing.
-        differing: those of them that came to something else, or failed.
-        phases: how the event loop kept time, by phase.
+        block_at_start: longest block of the event loop while it starts.
+        block_later: longest block of the event loop after that.
 
     """
 
     ready: float
-    first_verdict: float
-    first_fault: float
     burst: float
     behind_recoveries: float
-    passes_at_rest: float
-    cpu_at_rest: float
-    evidence: float
     churn: Churn
     takeover: float
     relists: int
@@ -91,9 +73,8 @@ class MovingNumbers:
     ended: Memory
     lost: int
     doubled: int
-    self_checks: int
-    differing: int
-    phases: dict[str, Phase] = field(default_factory=dict)
+    block_at_start: float = 0.0
+    block_later: float = 0.0
 
 
 async def measure_moving(
@@ -127,7 +108,6 @@ class _Moving:
         self._folder = folder
         self._tell = tell
         self._models = models(sets)
-        self._phases = ["start"]
         self._chance = random.Random(sets)
 
     async def run(self, churn_seconds: float) -> MovingNumbers:
@@ -136,11 +116,13 @@ class _Moving:
         began = time.perf_counter()
         async with self._daemon("first") as first:
             numbers = await self._run(first, began, churn_seconds)
-        phases = dict(zip(self._phases, first.phases, strict=True))
-        return replace(numbers, phases=phases)
+        at_start, *later = first.phases
+        return replace(numbers, block_at_start=at_start, block_later=max(later))
 
     async def _run(self, first: Daemon, began: float, churn_seconds: float) -> MovingNumbers:
-        ready, told = await asyncio.gather(self._is_ready(first), self._told_first())
+        ready = await self._is_ready(first)
+        related = picker(self._models[-1]).related
+        await self._api.wait_firing(1, _WITHIN_SECONDS, related)
         await mend_picker(self._api, self._models[-1])
         await self._api.wait_quiet(_WITHIN_SECONDS)
         await self._nothing_waits(first)
@@ -153,28 +135,16 @@ class _Moving:
         self._phase(first, "recoveries")
         behind = await self._behind_recoveries()
         await self._nothing_waits(first)
-        self._phase(first, "evidence")
-        evidence = await self._evidence(first)
-        await self._nothing_waits(first)
-        self._phase(first, "rest")
-        passes, cpu = await self._at_rest(first)
         self._phase(first, "churn")
         churn = await self._churn(first, churn_seconds)
         self._phase(first, "takeover")
-        metrics = await self._metrics(first)
-        relists = int(metrics["lists"] - listed["lists"])
-        checks = int(metrics["self_checks_total"])
+        relists = int((await self._metrics(first))["lists"] - listed["lists"])
         ended = first.memory()
         takeover = await self._takeover(first)
         return MovingNumbers(
             ready=ready - began,
-            first_verdict=told - began,
-            first_fault=max(0.0, told - ready),
             burst=burst,
             behind_recoveries=behind,
-            passes_at_rest=passes,
-            cpu_at_rest=cpu,
-            evidence=evidence,
             churn=churn,
             takeover=takeover,
             relists=relists,
@@ -182,8 +152,6 @@ class _Moving:
             ended=ended,
             lost=lost,
             doubled=doubled + self._doubled(),
-            self_checks=checks,
-            differing=checks - int(metrics["self_checks_total same"]),
         )
 
     @asynccontextmanager
@@ -195,7 +163,6 @@ class _Moving:
     def _phase(self, running: Daemon, name: str) -> None:
         self._tell(name)
         running.next_phase()
-        self._phases.append(name)
 
     async def _is_ready(self, running: Daemon) -> float:
         async with asyncio.timeout(_WITHIN_SECONDS):
@@ -203,10 +170,6 @@ class _Moving:
                 running.check()
                 await asyncio.sleep(_POLL_SECONDS)
         return time.perf_counter()
-
-    async def _told_first(self) -> float:
-        related = picker(self._models[-1]).related
-        return await self._api.wait_firing(1, _WITHIN_SECONDS, related)
 
     async def _metrics(self, running: Daemon) -> Metrics:
         running.check()
@@ -240,46 +203,17 @@ class _Moving:
         await api.wait_quiet(_WITHIN_SECONDS)
         return told - began
 
-    async def _evidence(self, running: Daemon) -> float:
-        broken = self._models[: max(1, self._sets * 3 // 10)]
-        await _each(broken, partial(break_picker, self._api))
-        asked = []
-        for _ in range(_LOOKS + 1):
-            asked.append((time.perf_counter(), explaining(await self._metrics(running))))
-            await asyncio.sleep(1.0)
-        await _each(broken, partial(mend_picker, self._api))
-        await self._api.wait_quiet(_WITHIN_SECONDS)
-        spans = zip(asked, asked[EVIDENCE_SECONDS:], strict=False)
-        return max((many - few) / (later - at) for (at, few), (later, many) in spans)
-
-    async def _at_rest(self, running: Daemon) -> tuple[float, float]:
-        firing = self._models[:FIRING]
-        for model in firing:
-            await break_picker(self._api, model)
-            await asyncio.sleep(self._chance.random())
-        await self._api.wait_firing(len(firing), _WITHIN_SECONDS)
-        await self._nothing_waits(running)
-        running.look_away()
-        before, cpu = await self._metrics(running), running.cpu_seconds()
-        await asyncio.sleep(_REST_SECONDS)
-        used, after = running.cpu_seconds() - cpu, await self._metrics(running)
-        await _each(firing, partial(mend_picker, self._api))
-        await self._api.wait_quiet(_WITHIN_SECONDS)
-        minutes = _REST_SECONDS / 60
-        return after.since(before)["pass_duration_seconds_count"] / minutes, used / minutes
-
     async def _churn(self, running: Daemon, seconds: float) -> Churn:
         await self._nothing_waits(running)
         # Not right after the phase began: of two signals that wait, the later one is handled first.
-        running.look_away()
+        running.pause()
         changing = Changing(self._api, self._models, self._chance)
-        began, cpu, loop = time.perf_counter(), running.cpu_seconds(), running.loop_seconds()
+        began, cpu = time.perf_counter(), running.cpu_seconds()
         faults = await changing.run(seconds)
-        used, of_loop = running.cpu_seconds() - cpu, running.loop_seconds() - loop
-        spent = time.perf_counter() - began
+        share = (running.cpu_seconds() - cpu) / (time.perf_counter() - began)
         await self._api.wait_quiet(_WITHIN_SECONDS)
         await self._nothing_waits(running)
-        return churn_of(faults, self._api, share=used / spent, loop=of_loop / spent)
+        return churn_of(faults, self._api, share)
 
     async def _takeover(self, first: Daemon) -> float:
         await self._api.wait_quiet(_WITHIN_SECONDS)
@@ -297,17 +231,6 @@ class _Moving:
         """Return how many Events tell what another one tells that fires too."""
         fire = Counter(map(_told, filter(_fires, self._api.events().values())))
         return sum(count - 1 for count in fire.values())
-
-
-def explaining(metrics: Metrics) -> int:
-    """Return how many requests there were for what explains faults; our own Events are watched."""
-    lists = {EVENTS.plural, *(each.plural for each in ON_DEMAND)}
-    return sum(
-        count
-        for (verb, resource), count in metrics.requests.items()
-        if (verb == "list" and resource in lists)
-        or (verb == "get" and resource in {*lists, "pods/log"})
-    )
 
 
 def _fires(event: Object) -> bool:

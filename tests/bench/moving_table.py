@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.bench.churn import CHANGES_PER_SECOND
-from tests.bench.moving import FIRING, LATENCY_SECONDS, MovingNumbers
+from tests.bench.moving import LATENCY_SECONDS, MovingNumbers
 from tests.bench.noise import line_of, together
 from tests.bench.table import Row, lines_of
 
-_START: Final = "start"
 _MEGABYTE: Final = 1e6
 _P95: Final = 0.95
 
@@ -33,13 +32,6 @@ class _Line:
 
 _LINES: Final = (
     _Line("start until ready", "ms", lambda each: each.ready * 1e3),
-    _Line("  until the first Event", "ms", lambda each: each.first_verdict * 1e3),
-    _Line(
-        "first start: a fault, from ready to its Event",
-        "ms",
-        lambda each: each.first_fault * 1e3,
-        1000,
-    ),
     _Line("all break: last change to last Event", "ms", lambda each: each.burst * 1e3),
     _Line("  faults without an Event", "", lambda each: each.lost, 0),
     _Line("  Events told twice", "", lambda each: each.doubled, 0),
@@ -49,29 +41,21 @@ _LINES: Final = (
         lambda each: each.behind_recoveries * 1e3,
         1000,
     ),
-    _Line("3 of 10 break: requests/s for evidence", "", lambda each: each.evidence, 2),
-    _Line(f"{FIRING} Events fire: passes in a minute", "", lambda each: each.passes_at_rest),
-    _Line("  processor seconds in it", "s", lambda each: each.cpu_at_rest, 0.4),
     _Line(
         f"{CHANGES_PER_SECOND} changes/s: part of a processor",
         "%",
         lambda each: each.churn.share * 100,
         5,
     ),
-    _Line("  of it watches, writes and the loop", "%", lambda each: each.churn.loop * 100),
     _Line("  fault to Event, p50", "ms", lambda each: statistics.median(each.churn.told) * 1e3),
     _Line("  fault to Event, p95", "ms", lambda each: _p95(each.churn.told) * 1e3, 500),
     _Line("  fault to Event, max", "ms", lambda each: max(each.churn.told) * 1e3, 1000),
     _Line("  faults of 1 to 3 s told when they were over", "", lambda each: each.churn.late, 0),
     _Line("  faults of 1 to 3 s never told", "", lambda each: each.churn.untold, 0),
     _Line("SIGTERM of the leader to the next Event", "ms", lambda each: each.takeover * 1e3, 1000),
-    _Line("passes made again from nothing", "", lambda each: each.self_checks),
-    _Line("  other than those", "", lambda each: each.differing, 0),
     _Line("relists since the start", "", lambda each: each.relists, 0),
-    _Line("longest block of the loop, at start", "ms", lambda each: _block([_START], each), 25),
-    _Line("  longest callback, processor", "ms", lambda each: _callback([_START], each)),
-    _Line("longest block of the loop, later", "ms", lambda each: _block(_later(each), each), 25),
-    _Line("  longest callback, processor", "ms", lambda each: _callback(_later(each), each)),
+    _Line("longest block of the loop, at start", "ms", lambda each: each.block_at_start * 1e3, 25),
+    _Line("longest block of the loop, later", "ms", lambda each: each.block_later * 1e3, 25),
     _Line("resident memory after start", "MB", lambda each: each.started.resident / _MEGABYTE),
     _Line("resident memory at the end", "MB", lambda each: each.ended.resident / _MEGABYTE),
     _Line("peak memory", "MB", lambda each: each.ended.peak / _MEGABYTE),
@@ -95,15 +79,3 @@ def render_moving(runs: Sequence[Sequence[Moving]], server: str, loads: Sequence
 
 def _p95(times: Sequence[float]) -> float:
     return sorted(times)[int(len(times) * _P95)]
-
-
-def _later(numbers: MovingNumbers) -> list[str]:
-    return [name for name in numbers.phases if name != _START]
-
-
-def _block(names: Sequence[str], numbers: MovingNumbers) -> float:
-    return max(numbers.phases[name].block for name in names) * 1e3
-
-
-def _callback(names: Sequence[str], numbers: MovingNumbers) -> float:
-    return max(numbers.phases[name].callback_cpu for name in names) * 1e3

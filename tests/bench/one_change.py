@@ -1,21 +1,20 @@
-"""A pass after one object changed that a subject owns or that many share, and one with much on record."""
+"""A pass after model pods changed, and one after nothing did."""
 
 import gc
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count, cycle, islice
 from typing import Final
 
 from msgspec import structs
 
-from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NODES, PODS, SERVICES
+from reporter.catalogue.resources import EVENTS, PODS
 from reporter.daemon.one_pass import Before, Pass
 from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
-from tests.bench.cluster import SETS_PER_NAMESPACE, Model, build, models
+from tests.bench.cluster import build, models
 from tests.bench.evaluation import (
     clock,
     decode_pages,
@@ -34,8 +33,6 @@ AT_ONCE: Final = 15
 ON_RECORD: Final = 3_300
 """About what an hour leaves in which a thousand sets broke and recovered, three Events each."""
 
-Find = Callable[[Model, int], tuple[str, str]]
-
 
 @dataclass(frozen=True, slots=True)
 class Spent:
@@ -47,69 +44,33 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class ChangeTimes:
-    """A pass after one change, by what changed and how the InferenceSets are spread.
+    """A pass by what changed before it.
 
     Attributes:
-        pod: a model pod, with few sets in each namespace.
-        pod_in_ten: the same where ten namespaces hold all sets.
-        pod_in_one: the same where one namespace does.
+        pod: a model pod.
         pods: `AT_ONCE` model pods of as many sets.
-        deployment: the Deployment of an endpoint picker.
-        service: the Service of one.
-        node: a Node.
-        nothing: nothing changed, and no Event of ours is on record.
-        on_record: nothing changed, and `ON_RECORD` of them are.
+        nothing: nothing changed.
 
     """
 
     pod: Spent
-    pod_in_ten: Spent
-    pod_in_one: Spent
     pods: Spent
-    deployment: Spent
-    service: Spent
-    node: Spent
     nothing: Spent
-    on_record: Spent
 
 
 def measure_one_change(sets: int) -> ChangeTimes:
-    """Measure, with a healthy cluster that is spread in three ways."""
-    usual = World(sets, SETS_PER_NAMESPACE)
-    found = {
-        "pod": usual.after_each(PODS, model_pod),
-        "pods": usual.after_each(PODS, model_pod, AT_ONCE),
-        "deployment": usual.after_each(DEPLOYMENTS, lambda model, _: picker(model)),
-        "service": usual.after_each(SERVICES, lambda model, _: picker(model)),
-        "node": usual.after_each(NODES, usual.node),
-        "nothing": usual.after_nothing(),
-    }
-    usual.put_on_record(ON_RECORD)
-    found["on_record"] = usual.after_nothing()
-    del usual
-    found["pod_in_ten"] = World(sets, -(-sets // 10)).after_each(PODS, model_pod)
-    found["pod_in_one"] = World(sets, sets).after_each(PODS, model_pod)
-    return ChangeTimes(**found)
-
-
-def model_pod(model: Model, _number: int) -> tuple[str, str]:
-    """Return a pod that serves a model."""
-    return model.namespace, model.pod(0)
-
-
-def picker(model: Model) -> tuple[str, str]:
-    """Return the Deployment of an endpoint picker, and its Service."""
-    return model.namespace, model.picker
+    """Measure with a healthy cluster."""
+    world = World(sets)
+    return ChangeTimes(world.after_pods(1), world.after_pods(AT_ONCE), world.after_nothing())
 
 
 class World:
     """A cluster that changes object by object, and what the last pass left."""
 
-    def __init__(self, sets: int, per_namespace: int) -> None:
-        self._models = models(sets, per_namespace)
-        pages = pages_of(build(sets, per_namespace))
+    def __init__(self, sets: int) -> None:
+        self._models = models(sets)
+        pages = pages_of(build(sets))
         objects = {resource: decode_pages(resource, found) for resource, found in pages.items()}
-        self._nodes = sum(name.startswith("gpu-") for _, name in objects[NODES])
         self._now = clock()
         # Other stacks are not installed, so that each pass looks for what would need them.
         absent = [each for each, found in objects.items() if each.stack and not found]
@@ -121,15 +82,11 @@ class World:
         self._last = Before()
         self.run_pass()
 
-    def after_each(self, resource: Resource[KubeObject], find: Find, at_once: int = 1) -> Spent:
-        """Return what passes cost before each of which so many objects changed in a field that is read."""
-        places = (find(model, number) for number, model in zip(count(), cycle(self._models)))
+    def after_pods(self, at_once: int) -> Spent:
+        """Return what passes cost before each of which so many pods changed in a field that is read."""
+        places = ((model.namespace, model.pod(0)) for model in cycle(self._models))
         groups = (set(islice(places, at_once)) for _ in count())
-        return self._spent(self._changed(resource, group) for group in groups)
-
-    def node(self, _model: Model, number: int) -> tuple[str, str]:
-        """Return a Node, each in turn."""
-        return "", f"gpu-{number % self._nodes:04}"
+        return self._spent(self._changed(group) for group in groups)
 
     def after_nothing(self) -> Spent:
         """Return what passes cost before which nothing changed."""
@@ -142,11 +99,11 @@ class World:
             self._snapshot, tables={**self._snapshot.tables, EVENTS: Table(events)}
         )
 
-    def _changed(self, resource: Resource[KubeObject], places: set[tuple[str, str]]) -> Snapshot:
-        table = self._snapshot[resource]
+    def _changed(self, places: set[tuple[str, str]]) -> Snapshot:
+        table = self._snapshot[PODS]
         changed = {place: _again(table.objects[place]) for place in places}
         tables = {**self._snapshot.tables}
-        tables[resource] = Table({**table.objects, **changed}, table, places)
+        tables[PODS] = Table({**table.objects, **changed}, table, places)
         return replace(self._snapshot, tables=tables)
 
     def _spent(self, snapshots: Iterator[Snapshot]) -> Spent:

@@ -15,7 +15,7 @@ import msgspec
 
 from image.check.dockerfile import DOCKERFILE, Dockerfile
 from tests.bench.as_installed import compile_reporter
-from tests.bench.daemon_process import RESYNC_SECONDS, Phase
+from tests.bench.daemon_process import RESYNC_SECONDS
 
 _PROJECT = Path(__file__).parents[2]
 _START_SECONDS = 180.0
@@ -56,7 +56,7 @@ class Daemon:
     def __init__(self, process: Process, metrics_port: int, health_port: int, log: Path) -> None:
         self.metrics_url = f"http://127.0.0.1:{metrics_port}/metrics"
         self.ready_url = f"http://127.0.0.1:{health_port}/readyz"
-        self.phases: list[Phase] = []
+        self.phases: list[float] = []
         self.asked_to_end = False
         self._process = process
         self._log = log
@@ -71,7 +71,7 @@ class Daemon:
         """Begin the next phase of the loop's measurement."""
         self._process.send_signal(signal.SIGUSR1)
 
-    def look_away(self) -> None:
+    def pause(self) -> None:
         """Stop the loop's measurement until the next phase."""
         self._process.send_signal(signal.SIGUSR2)
 
@@ -89,14 +89,7 @@ class Daemon:
 
     def cpu_seconds(self) -> float:
         """Return the processor time that its threads have used; finer than the clock's ticks."""
-        return self._scheduled("*")
-
-    def loop_seconds(self) -> float:
-        """Return the processor time of the thread that has the event loop; passes have another one."""
-        return self._scheduled(str(self._process.pid))
-
-    def _scheduled(self, threads: str) -> float:
-        found = Path(f"/proc/{self._process.pid}/task").glob(f"{threads}/schedstat")
+        found = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
         return sum(int(each.read_text(encoding="ascii").split()[0]) for each in found) / 1e9
 
 
@@ -105,16 +98,14 @@ async def daemon(
     kubeconfig: Path,
     folder: Path,
     *,
-    module: str = "daemon_process",
     resync: int = RESYNC_SECONDS,
     name: str = "daemon",
 ) -> AsyncIterator[Daemon]:
-    """Run the daemon by a module of this package; when the context is left its `phases` are filled.
+    """Run the daemon, and fill its `phases` when the context is left.
 
     Args:
         kubeconfig: how it reaches the API server.
         folder: of its log and its numbers.
-        module: that runs it.
         resync: seconds between two passes in which nothing happens.
         name: of its files, where there is more than one.
 
@@ -125,7 +116,7 @@ async def daemon(
     with log.open("wb") as stderr:
         process = await _start(
             "as_installed",
-            f"{__package__}.{module}",
+            f"{__package__}.daemon_process",
             str(kubeconfig),
             str(metrics_port),
             str(health_port),
@@ -143,7 +134,7 @@ async def daemon(
         await _end(process, asked=running.asked_to_end)
     if process.returncode != 0:
         running.check()
-    running.phases = msgspec.json.decode(output.read_bytes(), type=list[Phase])
+    running.phases = msgspec.json.decode(output.read_bytes(), type=list[float])
 
 
 def allocator() -> dict[str, str]:
