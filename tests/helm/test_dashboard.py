@@ -43,18 +43,6 @@ def test_panels_have_ids_of_their_own_and_do_not_overlap():
     assert max(x for x, _ in taken) < 24
 
 
-def test_what_does_not_serve_comes_first_and_the_reporter_itself_last():
-    """It is what an operator opens the page for."""
-    rows = [
-        each["title"] for each in sorted(DASHBOARD["panels"], key=_place) if each["type"] == "row"
-    ]
-    assert (rows[0], rows[-1]) == ("Which models do not serve", "The reporter itself")
-
-
-def _place(panel):
-    return panel["gridPos"]["y"], panel["gridPos"]["x"]
-
-
 def test_each_state_of_a_model_has_a_number_and_a_word():
     """The states over time are drawn by them."""
     (panel,) = (each for each in DASHBOARD["panels"] if each["type"] == "state-timeline")

@@ -70,8 +70,3 @@ def test_nothing_else_is():
     pickers = len({each.pickers.label for each in STACKS if each.pickers})
     assert len(to_pods()) == len(SCRAPED) + 1 + pickers
     assert to_pods(**dict.fromkeys(Stack, "off")) == []
-
-
-def test_every_rule_has_ports():
-    """A label that a tenant chooses opens the ports of servers, and no other."""
-    assert [rule for rule in to_pods() if not rule["ports"]] == []

@@ -1,24 +1,12 @@
-import asyncio
 import json
 import re
 import shlex
 import shutil
 import socket
-from dataclasses import replace
 
 import pytest
-import yaml
 
-from lab.sandbox.faults import InjectedFault
-from lab.sandbox.serve import running
-from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.cli import one_look
-from reporter.cli.configure import load_settings
-from reporter.model.instant import parse_rfc3339
-from reporter.snapshot.documents import sources_of
-from reporter.snapshot.dump import load_dump
-from reporter.snapshot.snapshot import NOT_LISTED, ResourceState, Served
-from reporter.stacks import BUILT_IN
+from tests.unit.kube.scripted import kubeconfig
 
 NOW = "2026-11-20T12:00:00Z"
 
@@ -217,6 +205,8 @@ def test_a_dump_that_says_nothing_names_a_sufficient_one(run, tmp_path, document
     ("argv", "says"),
     [
         (("--from", "missing.yaml"), "--from: missing.yaml: no such file or folder"),
+        (("--kubeconfig", "nowhere"), "nowhere"),
+        (("--complete",), "--complete is for dumps"),
         (("--now", "noon"), "--now: 'noon' is not allowed"),
         (("--now", "2026-11-20T12:00:00"), "RFC 3339"),
         (("--observed-for", "-1"), "--observed-for: '-1' is not allowed"),
@@ -227,77 +217,22 @@ def test_a_dump_that_says_nothing_names_a_sufficient_one(run, tmp_path, document
 )
 def test_what_cannot_be_evaluated_is_refused(run, healthy, argv, *, says):
     """Wrong arguments end with status 2 and name what is allowed."""
-    given = argv if argv[0] == "--from" else ("--from", healthy, *argv)
-    status, out, err = run("check", *given)
+    source = () if argv[0] in {"--from", "--kubeconfig", "--complete"} else ("--from", healthy)
+    status, out, err = run("check", *source, *argv)
     assert (status, out) == (2, "")
     assert says in err
-
-
-@pytest.mark.parametrize(
-    ("argv", "says"),
-    [(("--kubeconfig", "nowhere"), "nowhere"), (("--complete",), "--complete is for dumps")],
-)
-def test_a_cluster_that_cannot_be_reached(run, argv, says):
-    """Without a cluster the status is 2, and the message says what to use."""
-    status, out, err = run("check", *argv)
-    assert (status, out) == (2, "")
-    assert says in err
-
-
-def test_what_is_not_listed_in_time_is_unknown_and_delays_nothing(broken):
-    """One kind that the server cannot list does not make a broken stack look well."""
-    settings = load_settings({}, None)
-    dump = load_dump(sources_of([str(broken)]), BUILT_IN).snapshot
-    late = ResourceState(Served.UNKNOWN, confirmed=False, cause=NOT_LISTED)
-    partly = replace(dump, states={**dump.states, DEPLOYMENTS: late})
-    found = {}
-    for name, snapshot in (("whole", dump), ("partly", partly)):
-        look = one_look.CheckInput(snapshot=snapshot, now=parse_rfc3339(NOW), about="")
-        report = one_look.evaluate_look(look, settings, from_dump=True)
-        found[name] = {each.reason for each in report.findings if each.disposition == "firing"}
-        unknown = {each.resource for each in report.unknown}
-    assert str(DEPLOYMENTS) in unknown
-    kaito = "clusterKaitoControllerNotReady"
-    assert kaito in found["whole"]
-    assert found["whole"] - {kaito} <= found["partly"]
-
-
-def kubeconfig_of(folder, server, token=""):
-    """Write a kubeconfig for a server."""
-    path = folder / "kubeconfig.yaml"
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "here", "cluster": {"server": server}}],
-        "users": [{"name": "me", "user": {"token": token} if token else {}}],
-        "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
-        "current-context": "here",
-    }
-    path.write_text(yaml.safe_dump(config))
-    return path
 
 
 def test_a_server_that_does_not_answer_is_named_at_once(run, tmp_path):
-    """In one line with the cause, and not after half a minute that nothing could be read."""
+    """In one line with the cause."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         server = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-        status, out, err = run("check", "--kubeconfig", kubeconfig_of(tmp_path, server))
+        status, out, err = run("check", "--kubeconfig", kubeconfig(tmp_path / "config", server))
     assert (status, out) == (2, "")
     assert err.startswith(f"status-reporter: check: {server}: ")
     assert "cannot connect to the API server" in err
     assert "--kubeconfig" not in err
-    assert err.count("\n") == 1
-
-
-async def test_a_server_that_does_not_know_us_is_named_at_once(run, tmp_path):
-    """A token that has expired is no cluster of which nothing could be read."""
-    async with running((), token="right") as sandbox:
-        path = kubeconfig_of(tmp_path, sandbox.url, "wrong")
-        status, out, err = await asyncio.to_thread(run, "check", "--kubeconfig", path)
-    assert (status, out) == (2, "")
-    assert err.startswith(f"status-reporter: check: {sandbox.url}: ")
-    assert "401" in err
     assert err.count("\n") == 1
 
 
@@ -340,15 +275,3 @@ def test_a_nearly_right_variable_is_pointed_out(run, healthy, monkeypatch):
         "status-reporter: STATUS_REPORTER_STARTUP_GRACE_SECOND is not a setting; did you mean "
         "STATUS_REPORTER_STARTUP_GRACE_SECONDS?\n"
     )
-
-
-async def test_an_account_that_may_read_nothing_is_not_told_that_nothing_fires(run, tmp_path):
-    """Discovery answers everybody; that says nothing of what runs."""
-    kubeconfig = tmp_path / "kubeconfig"
-    async with running((), kubeconfig_path=kubeconfig) as sandbox:
-        sandbox.faults.add(InjectedFault(action="forbidden", verbs=("list", "watch")))
-        status, out, said = await asyncio.to_thread(run, "check", "--kubeconfig", kubeconfig)
-    assert (status, out) == (2, "")
-    assert "nothing can be judged" in said
-    assert "Permission: " in said
-    assert "pods" in said

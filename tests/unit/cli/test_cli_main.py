@@ -5,14 +5,7 @@ from pathlib import Path
 import pytest
 
 from reporter import __version__
-from reporter.cli.main import COMMANDS, LABORATORY, known_commands
-
-
-@pytest.mark.parametrize("command", known_commands())
-def test_help_of_every_command(run, command):
-    status, out, err = run(command, "--help")
-    assert (status, err) == (0, "")
-    assert out.startswith(f"usage: status-reporter {command} ")
+from reporter.cli.main import COMMANDS, LABORATORY
 
 
 @pytest.mark.parametrize("columns", [60, 80])
@@ -35,13 +28,6 @@ def test_a_short_help_leaves_the_settings_to_the_long_one(run):
     assert "more settings, by flag, environment or file: status-reporter check --help-all" in short
     assert "--startup-grace-seconds" in whole
     assert "STATUS_REPORTER_RESYNC_SECONDS" in whole
-
-
-def test_the_help_names_values_as_they_are_written(run):
-    """A selector of namespaces is not a namespace, which completion would offer."""
-    text = run("check", "--help-all")[1]
-    assert "--model-namespaces SELECTOR" in text
-    assert "(False)" not in text
 
 
 @pytest.mark.parametrize("command", LABORATORY)

@@ -90,17 +90,6 @@ def test_what_was_refused_is_recorded(cluster, run, tmp_path):
     ]
 
 
-def test_nothing_is_written_where_nothing_can_be_read(cluster, tmp_path):
-    """An archive without a single object would help nobody."""
-    path = tmp_path / "d.tgz"
-    refused = InjectedFault(action="forbidden", verbs=("list",))
-    status, out, err = cluster(
-        documents_of("healthy-stack"), lambda command: command("dump", "-o", path), refused
-    )
-    assert (status, out, path.exists()) == (2, "", False)
-    assert "nothing could be read" in err
-
-
 def test_the_time_is_that_of_the_collection(cluster, run, tmp_path):
     """`--now` is when the dump was complete, whatever times stand in the objects."""
     path = tmp_path / "d.tgz"

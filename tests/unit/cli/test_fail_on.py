@@ -39,12 +39,6 @@ def test_a_cause(run, broken, *, flag, status):
     assert run("check", broken, "--fail-on", flag)[0] == status
 
 
-def test_what_is_allowed_is_said(run, broken):
-    status, out, err = run("check", broken, "--fail-on", "warnings")
-    assert (status, out) == (2, "")
-    assert "allowed: one or more of cause, notice, unknown, none" in err
-
-
 _FORBIDDEN = """\
 apiVersion: v1
 kind: Status

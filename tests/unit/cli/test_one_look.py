@@ -115,13 +115,6 @@ async def test_a_namespace_in_which_nothing_may_be_read_is_not_healthy(stack, ch
     assert f"kubectl create role status-reporter-reads -n {NS} --verb=list,watch" in err
 
 
-async def test_a_namespace_that_does_not_exist(stack, check):
-    async with stack("healthy-stack"):
-        code, out, err = await check("-n", "nowhere")
-    assert (code, out) == (2, "")
-    assert "there is no namespace nowhere" in err
-
-
 async def test_what_the_reporter_cannot_see_is_no_cause(stack, check):
     """Pods are forbidden on a healthy stack: nothing is primary, it is said apart, no log line before it.
 

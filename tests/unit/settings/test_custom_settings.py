@@ -1,7 +1,6 @@
 """`custom-components` in the file of `--config`: what is taken, and what each mistake is told as."""
 
 import json
-import os
 from dataclasses import fields
 from pathlib import Path
 
@@ -23,8 +22,6 @@ from reporter.model.catalogue import (
     WorkloadKind,
 )
 from reporter.model.subject import Layer
-from reporter.stacks import BUILT_IN
-from reporter.stacks.settings import FullEvaluationSettings
 from tests.hypothesis_profiles import examples
 
 HERE = Path(__file__).parent
@@ -53,13 +50,6 @@ custom-components:
     condition:
       {group: cert-manager.io, version: v1, plural: certificates, kind: Certificate, type: Paused, status: False}
 """
-
-
-@pytest.fixture(autouse=True)
-def no_settings_from_outside(monkeypatch):
-    for name in list(os.environ):
-        if name.startswith("STATUS_REPORTER_"):
-            monkeypatch.delenv(name)
 
 
 @pytest.fixture(name="file")
@@ -252,13 +242,6 @@ def test_a_misspelt_reason_of_the_file_is_told_with_the_near_one(file, flag):
         load_settings({flag: given}, file(RIGHT))
     with pytest.raises(UsageError, match="is not a reason"):
         load_settings({flag: given.replace("Redy", "Ready")}, None)
-
-
-def test_the_catalogue_is_made_once(file):
-    """Watches are found by their resources, which are told apart by being the same object."""
-    settings = load_settings({}, file(RIGHT))
-    assert settings.catalogue is settings.catalogue
-    assert FullEvaluationSettings().catalogue is BUILT_IN
 
 
 def test_every_key_says_what_it_takes():

@@ -49,29 +49,6 @@ def test_it_says_after_what_change_a_fault_ended(changes, ended_after):
     assert told["endedAfter"] == ended_after
 
 
-class Counted(ObjectRef):
-    """An object that counts how often it is looked at."""
-
-    asked = 0
-
-    @property
-    def place(self):
-        Counted.asked += 1
-        return ObjectRef.place.fget(self)
-
-
-def test_that_many_faults_end_at_once_costs_no_more_for_each():
-    """As when a shared part is back: each change is looked at once, not once for each fault."""
-    many = 200
-    named = [f"model-{number}" for number in range(many)]
-    ends = [replace(kaito(), involved=ObjectRef("v1", "Pod", "models", each)) for each in named]
-    changes = [change(100, Counted("apps/v1", "Deployment", "models", each)) for each in named]
-    Counted.asked = 0
-    history = EpisodeHistory().after(later(60, *ends)).after(later(120), changes)
-    assert len(history.document(NOW)["episodes"]) == many
-    assert Counted.asked == many
-
-
 def test_what_another_cause_explains_now_says_so():
     suppressed = kaito(disposition=Disposition.SUPPRESSED, by=("clusterNodeNotReady",))
     history = EpisodeHistory().after(later(60, kaito())).after(later(90, suppressed), [change(80)])

@@ -16,7 +16,6 @@ from reporter.sinks.outbox import (
     Pace,
     Refused,
     Retry,
-    retry_after,
 )
 
 pytestmark = pytest.mark.looptime
@@ -275,14 +274,6 @@ async def left_alone(refused: Refused[str], says: object = "this", most: int = 2
     return most
 
 
-@pytest.mark.parametrize(("error", "seconds"), [(FORBIDDEN, 5), (INVALID, 60)])
-async def test_the_first_403_is_doubted(error, seconds):
-    """An API server that starts refuses everybody; what is invalid stays so."""
-    refused: Refused[str] = Refused()
-    refused.note("a", "this", error)
-    assert await left_alone(refused) == seconds
-
-
 async def test_who_is_forbidden_again_waits_longer_and_is_not_logged_again():
     """Until nothing was refused for two minutes."""
     refused: Refused[str] = Refused()
@@ -321,15 +312,3 @@ async def test_what_is_left_alone_for_another_reason_is_no_refusal():
     refused.leave("a", "this")
     assert await left_alone(refused) == 60
     assert refused.note("a", "this", INVALID)
-
-
-@pytest.mark.parametrize(
-    ("error", "seconds"),
-    [
-        (TooManyRequests("busy", status=429, retry_after=7.0), 7.0),
-        (TooManyRequests("busy", status=429), 0.0),
-        (ConnectionFailed("away"), 0.0),
-    ],
-)
-def test_only_an_answer_can_ask_to_wait(error, seconds):
-    assert retry_after(error) == seconds

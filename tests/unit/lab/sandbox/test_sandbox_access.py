@@ -40,19 +40,6 @@ async def test_grants(sandbox: Sandbox, api: Api):
     assert (await api.get("/apis")).status == 200
 
 
-async def test_roles(sandbox: Sandbox, api: Api):
-    """Roles hold in their namespace, cluster roles everywhere."""
-    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}
-    role = {"kind": "Role", "metadata": {"name": "r", "namespace": "default"}, "rules": [rule]}
-    pods = {**rule, "resources": ["pods"]}
-    other = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
-    cluster_role = {"kind": "ClusterRole", "metadata": {"name": "c"}, "rules": [pods, other]}
-    sandbox.access.allow_roles([role, cluster_role])
-    assert (await api.get(MAPS)).status == 200
-    assert (await api.get("/api/v1/configmaps")).status == 403
-    assert (await api.get("/api/v1/pods")).status == 200
-
-
 @pytest.mark.parametrize(
     ("asked", "allowed"),
     [

@@ -1,50 +1,14 @@
 """The small parts of the sandbox, from tables."""
 
-import asyncio
-
 import pytest
 
-from lab.sandbox import ApiError, serve
+from lab.sandbox import ApiError
 from lab.sandbox.jsonpath import find
-from lab.sandbox.loading import plural_of
 from lab.sandbox.patching import json_patch
 from lab.sandbox.protobuf import decode_body
 from lab.sandbox.schema import apply_defaults, prune, validate
 from lab.sandbox.selectors import parse_labels
-from lab.sandbox.times import human_duration
 from lab.sandbox.workloads import deployment_status
-
-MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (-2, "<invalid>"),
-        (-1, "0s"),
-        (0, "0s"),
-        (119, "119s"),
-        (120, "2m"),
-        (121, "2m1s"),
-        (10 * MINUTE - 1, "9m59s"),
-        (10 * MINUTE, "10m"),
-        (3 * HOUR - 1, "179m"),
-        (3 * HOUR, "3h"),
-        (3 * HOUR + MINUTE, "3h1m"),
-        (8 * HOUR, "8h"),
-        (2 * DAY - 1, "47h"),
-        (2 * DAY, "2d"),
-        (2 * DAY + HOUR, "2d1h"),
-        (8 * DAY, "8d"),
-        (2 * YEAR - 1, "729d"),
-        (2 * YEAR, "2y"),
-        (2 * YEAR + DAY, "2y1d"),
-        (8 * YEAR, "8y"),
-    ],
-)
-def test_human_duration(seconds: int, text: str):
-    """Ages are cut into the bands that kubectl shows."""
-    assert text == human_duration(seconds)
 
 
 @pytest.mark.parametrize(
@@ -109,23 +73,6 @@ DOCUMENT = {
 def test_jsonpath(path: str, values):
     """The paths that printer columns use are found; what is not understood finds nothing."""
     assert values == find(DOCUMENT, path)
-
-
-@pytest.mark.parametrize(
-    ("kind", "plural"),
-    [
-        ("Workspace", "workspaces"),
-        ("InferencePool", "inferencepools"),
-        ("NetworkPolicy", "networkpolicies"),
-        ("Gateway", "gateways"),
-        ("GatewayClass", "gatewayclasses"),
-        ("HTTPRoute", "httproutes"),
-        ("Endpoints", "endpoints"),
-    ],
-)
-def test_plural(kind: str, plural: str):
-    """Plurals follow English spelling."""
-    assert plural == plural_of(kind)
 
 
 SCHEMA = {
@@ -236,17 +183,3 @@ def test_available(wanted: int, ready: int, strategy, *, available: str):
     status = deployment_status(obj, pods, now=now, replica_set="r", rollout=False)
     found = {item["type"]: item["status"] for item in status["conditions"]}
     assert available == found["Available"]
-
-
-async def test_serve(tmp_path):
-    """The standalone form serves documents until it is cancelled."""
-    started = asyncio.get_running_loop().create_future()
-    document = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
-    path = tmp_path / "kubeconfig"
-    task = asyncio.create_task(serve([document], kubeconfig_path=path, started=started))
-    sandbox = await started
-    assert sandbox.get("nodes", "n") is not None
-    assert sandbox.url in path.read_text()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task

@@ -121,11 +121,3 @@ async def test_each_address_of_a_name_is_told_and_new_ones_at_once(monkeypatch):
             (60, "10.0.0.2", "a"),
             (90, "10.0.0.3", "a"),
         ]
-
-
-async def test_nobody_found_is_a_reason_to_wait(monkeypatch):
-    async with writing(monkeypatch, NAME) as at:
-        at.hosts = []
-        at.writer._outboxes.clear()
-        at.offer(A)
-        assert at.writer.waiting == 1

@@ -5,10 +5,9 @@ from datetime import timedelta
 import pytest
 
 from reporter.model.reason import EventType
-from reporter.model.report import Disposition, Mute, MuteFault, SkippedObject, UnknownResource
+from reporter.model.report import Disposition, Mute, MuteFault, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.sinks.history import EpisodeHistory
-from reporter.sinks.page import overview as tree
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.view import Lost, ReportOrigin, filtered
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND
@@ -134,20 +133,6 @@ def outline(findings):
 def test_the_cause_comes_first_and_what_it_explains_hangs_below(findings, causes, others):
     shown = view(*findings)
     assert (outline(shown.causes), outline(shown.others)) == (causes, others)
-
-
-def test_a_large_cluster_is_not_compared_with_itself(monkeypatch):
-    """Each finding looks for what is above it among those of its own subject: 3,000 took 12 s."""
-    compared = []
-    distance = tree.__dict__["_distance"]
-    monkeypatch.setattr(tree, "_distance", lambda *each: compared.append(1) or distance(*each))
-    models = [model(f"m-{number}") for number in range(50)]
-    shown = view(
-        *(finding(PODS, each) for each in models),
-        *(finding(EPP, each, SECONDARY, by=(PODS,)) for each in models),
-    )
-    assert outline(shown.causes) == [(PODS, [EPP])] * 50
-    assert len(compared) == 50
 
 
 @pytest.mark.parametrize(
@@ -303,15 +288,6 @@ def test_a_subject_that_is_ready_in_spite_of_a_fault_says_both():
     shown = view(finding(PODS, model("a")), ready_ones=[model("a")])
     (tile,) = shown.layers[2].groups[0].tiles
     assert (tile.ready, [line.reason for line in tile.lines]) == (True, [PODS])
-
-
-def test_what_is_unknown_and_what_was_skipped_is_said():
-    shown = view(
-        unknown=(UnknownResource("b", "forbidden"), UnknownResource("a", "unreachable")),
-        skipped=(SkippedObject("pods", "team", "odd", "status is not a map"),),
-    )
-    assert shown.unknown == (("a", "unreachable"), ("b", "forbidden"))
-    assert shown.skipped == (("pods team/odd", "status is not a map"),)
 
 
 @pytest.mark.parametrize(
