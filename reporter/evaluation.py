@@ -60,9 +60,9 @@ def evaluate_again(
     scope = replace(scope, earlier=now_answered.seen)
     more = [network]
     if settings.catalogue.declared:
-        subjects = {known.subject for known in now_answered.said.subjects}
+        subjects = {known.subject for known in now_answered.evaluation.subjects}
         more.append(evaluate_custom(scope, subjects))
-    parts = with_shared_causes((now_answered.said, *more), snapshot)
+    parts = with_shared_causes((now_answered.evaluation, *more), snapshot)
     resting = tuple(chain(*(each.findings for each in parts)))
     parts = (
         *parts,

@@ -352,18 +352,18 @@ def reasons_of(
     rows: tuple[ReasonData, ...],
     of: SubjectKind,
     *,
-    told: Mapping[str, str],
+    texts: Mapping[str, str],
     reads: tuple[Resource[KubeObject], ...],
 ) -> Iterator[Reason]:
-    """Yield the reasons of a kind, in the order of the rows; `told` has the texts to insert."""
+    """Yield the reasons of a kind, in the order of the rows; `texts` are inserted."""
     for each in rows:
         reason = row(
             f"{of}{each.name}",
-            each.summary.format_map(told),
+            each.summary.format_map(texts),
             of=of,
             trigger=each.trigger,
             silent=each.silent,
-            action=each.action.format_map(told),
+            action=each.action.format_map(texts),
             reads=reads,
             grace_note=each.grace_note,
             grace_seconds=each.grace_seconds,

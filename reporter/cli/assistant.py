@@ -102,14 +102,14 @@ class Tools:
         serve or serve degraded. Resources that could not be read are listed under `unknown`: they
         are neither healthy nor at fault.
         """
-        found = await self._told(lambda: self._report(self.arguments))
+        found = await self._answered(lambda: self._report(self.arguments))
         return _summary(found, namespace, limit, everything=everything)
 
     async def explain(self, reason: _Reason = "") -> Json:
         """Say what a reason means: what raises it, whether users get errors, what to do, what
         suppresses it. Without a reason, list all of them in short.
         """
-        found = await self._told(lambda: explained(reason, self.settings.catalogue))
+        found = await self._answered(lambda: explained(reason, self.settings.catalogue))
         if isinstance(found, dict):
             return found
         return {"reasons": [{key: each[key] for key in ("reason", "summary")} for each in found]}
@@ -125,7 +125,7 @@ class Tools:
         """Judge a dump of a cluster on this machine, without a cluster: the same as `report`, at
         the time of the dump. What the dump lacks is unknown.
         """
-        found = await self._told(lambda: self._report(self._below(path)))
+        found = await self._answered(lambda: self._report(self._below(path)))
         return _summary(found, namespace, limit, everything=everything)
 
     async def history(self, *, namespace: _Namespace = "", limit: _Limit = 50) -> Json:
@@ -133,7 +133,7 @@ class Tools:
         reason, its subject, when it began and when it ended (null while it goes on; `about`: the
         end is the last refresh of its Event).
         """
-        found = await self._told(self._history)
+        found = await self._answered(self._history)
         every = _entries(found, "episodes")
         kept = [each for each in every if not namespace or _place(each) in {None, namespace}]
         left = found.get("moreEpisodes")
@@ -141,7 +141,7 @@ class Tools:
         rest = {key: found[key] for key in found if key in {"about", "now", "note"}}
         return {**rest, "episodes": kept[:limit], "moreEpisodes": more}
 
-    async def _told(self, answer: Callable[[], ResultT]) -> ResultT:
+    async def _answered(self, answer: Callable[[], ResultT]) -> ResultT:
         """Compute one answer at a time; errors that a user would see become ToolErrors."""
         async with self.turn:
             try:

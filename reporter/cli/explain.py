@@ -15,7 +15,7 @@ from reporter.diagnosis.logs import MOST_LINES, LogReading, read_log, signatures
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
 from reporter.model.text import clean, json_text
-from reporter.stacks import BUILT_IN, dialects_told
+from reporter.stacks import BUILT_IN, describe_dialects
 
 _EXAMPLES: Final = (
     ("status-reporter explain", "a line for each reason"),
@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
         sys.stdout.write(_document(reading) if arguments.output == "json" else _log_text(reading))
         return 0
     if arguments.dialects is not None and not arguments.reason:
-        lines = dialects_told(arguments.dialects, arguments.sources)
+        lines = describe_dialects(arguments.dialects, arguments.sources)
         sys.stdout.write("".join(f"{each}\n" for each in lines))
         return 0
     catalogue = catalogue_of(arguments.config, arguments.dialects)

@@ -31,7 +31,7 @@ from reporter.model.text import for_terminal, has_unseen, unseen_escaped
 from reporter.sinks import words
 from reporter.sinks.junit import report_junit
 from reporter.sinks.report_json import report_json
-from reporter.sinks.report_text import event_table, news_text, report_text
+from reporter.sinks.report_text import changes_text, event_table, report_text
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.version import version
 
@@ -280,8 +280,8 @@ class Screen:
     def show(self, view: View, output: str, *, full: bool = True) -> None:
         """Show a report; without a terminal, a text is only what is new since the last one."""
         now = essence(view.report)
-        is_news = self._report is None or now != essence(self._report)
-        if is_news:
+        is_changed = self._report is None or now != essence(self._report)
+        if is_changed:
             self._before, self._report = self._report, view.report
         text = view.text(output, full=full, before=self._before if self._terminal else None)
         if output == "events" and not text:
@@ -290,9 +290,9 @@ class Screen:
             text = f"---\n{text}"
         if self._terminal:
             self._draw(text)
-        elif self._first or is_news or self._shown != now:
+        elif self._first or is_changed or self._shown != now:
             if output == "text" and self._before and self._shown == essence(self._before):
-                text = news_text(self._before, view.report)
+                text = changes_text(self._before, view.report)
             self._stream.write(text)
             self._stream.flush()
         self._first = False
@@ -345,7 +345,7 @@ def until_interrupted(showing: Callable[[], Coroutine[object, object, None]]) ->
 
 
 def essence(report: Report) -> object:
-    """Return the part of a report whose change is news; times and ages are not."""
+    """Return the part of a report whose change matters; times and ages are not."""
     findings = [(each.key, each.disposition, each.message, each.stale) for each in report.findings]
     mutes = (report.mutes, report.mute_faults)
     return findings, [each.subject for each in report.ready], report.unknown, mutes

@@ -192,8 +192,10 @@ class _Streams:
                 known = await self._next(known)
                 if self._page.closed:
                     break
-                news = self._page.news
-                data = f"event: report\ndata: {json.dumps(news)}\n\n" if news else ": waiting\n\n"
+                update = self._page.update
+                data = (
+                    f"event: report\ndata: {json.dumps(update)}\n\n" if update else ": waiting\n\n"
+                )
                 async with asyncio.timeout(SLOW_SECONDS):
                     await response.write(data.encode())
         except (TimeoutError, ConnectionError):

@@ -141,7 +141,7 @@ def differences(passed: Passed) -> tuple[str, ...]:
 def from_nothing(before: Before) -> Before:
     return replace(
         before,
-        memory=replace(before.memory, standing={}, steps={}),
+        memory=replace(before.memory, cached_ready={}, steps={}),
         answered=Answered(seen=before.answered.seen),
         records=NO_RECORDS,
     )

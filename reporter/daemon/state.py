@@ -222,7 +222,7 @@ class LivePage:
         return self._state.version if self._state else None
 
     @property
-    def news(self) -> dict[str, object] | None:
+    def update(self) -> dict[str, object] | None:
         """Data of the stream: version, time and age (in seconds) of the newest report, the age at
         which it is outdated, and whether the API server is unreachable. None before the first
         report. The version changes only if the page does: an equal report keeps it.

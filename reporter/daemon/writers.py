@@ -41,7 +41,7 @@ class Writers:
             self._event_written,
             changed=changed,
             outdated=outdated,
-            told=metrics.episode_told,
+            created=metrics.observe_delay,
         )
         self.mirrors = MirrorWriter(
             KubeMirrors(client),

@@ -365,7 +365,7 @@ class Informer(Generic[ObjectT]):
             "resourceVersion": self._version,
             "timeoutSeconds": str(seconds),
         }
-        began = heard = self._seconds()
+        began = last_answer = self._seconds()
         frames = False
         try:
             async with self._client.stream(
@@ -378,7 +378,7 @@ class Informer(Generic[ObjectT]):
                     self._refused = None
                     log.info("permission_granted", resource=str(self.place.resource))
                     self._on_change()
-                heard = self._seconds()
+                last_answer = self._seconds()
                 if self._unconfirmed is not None:
                     # Allowed again after a refusal: only a list has the changes in between.
                     self._relist = True
@@ -387,13 +387,13 @@ class Informer(Generic[ObjectT]):
                     self._take(
                         await decode.off_the_loop(decode.decode_frames, self.place.resource, each)
                     )
-                    heard = self._seconds()
+                    last_answer = self._seconds()
                     frames = True
         except errors.AnswerTooLarge:
             log.warning("watch_frame_too_large", resource=str(self.place.resource))
             raise
         except errors.ConnectionFailed as error:
-            if self._seconds() - heard >= idle:
+            if self._seconds() - last_answer >= idle:
                 raise _Idle(str(error)) from None
             raise
         if self._seconds() - began >= 1.0:

@@ -437,13 +437,13 @@ class LiveCluster:
     def _health(self, name: str, resource: Resource[KubeObject]) -> WatchHealth:
         informers = self._informers.of(resource)
         state = self._state(resource)
-        heard = [informer.last_frame for informer in informers]
-        ages = [(real_now().boot - each.boot).total_seconds() for each in heard if each]
+        last_frames = [informer.last_frame for informer in informers]
+        ages = [(real_now().boot - each.boot).total_seconds() for each in last_frames if each]
         return WatchHealth(
             resource=name,
             state=state.served.value,
             confirmed=state.confirmed,
-            age_seconds=max(ages) if ages and len(ages) == len(heard) else None,
+            age_seconds=max(ages) if ages and len(ages) == len(last_frames) else None,
             objects=sum(len(informer.store.objects) for informer in informers),
             relists=sum(informer.counters.lists for informer in informers),
             failures=sum(informer.counters.failures for informer in informers),

@@ -70,8 +70,10 @@ def _is_replaced(pod: Pod, others: Iterable[Pod]) -> bool:
     name before it is gone.
     """
     deployment = _deployment_of(pod)
-    standing = [each for each in others if not each.deleting and _deployment_of(each) == deployment]
-    return pod.deleting and bool(deployment and standing) and all(map(is_ready, standing))
+    replacing = [
+        each for each in others if not each.deleting and _deployment_of(each) == deployment
+    ]
+    return pod.deleting and bool(deployment and replacing) and all(map(is_ready, replacing))
 
 
 def _deployment_of(pod: Pod) -> str:

@@ -18,7 +18,7 @@ from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource, Seen
 from reporter.model.subject import Subject
-from reporter.probes.scope import NOTHING_SAID, Scope, contained, joined
+from reporter.probes.scope import EMPTY, Scope, contained, joined
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
@@ -47,7 +47,7 @@ class Question:
 class KeptAnswer:
     """An answer of the probes, and the cells that they looked up."""
 
-    said: Evaluation
+    evaluation: Evaluation
     cells: frozenset[Cell]
 
 
@@ -102,8 +102,8 @@ class Readers:
 class Answered:
     """The answers of a pass, and their inputs.
 
-    All answers depend on `shared`, which includes the shared parts `seen`. `said` is all answers
-    joined. `found` are intermediate results from many objects, for many answers.
+    All answers depend on `shared`, which includes the shared parts `seen`. `evaluation` is all
+    answers joined. `found` are intermediate results from many objects, for many answers.
     """
 
     shared: tuple[object, ...] = ()
@@ -112,7 +112,7 @@ class Answered:
     evidence: Evidence = NO_EVIDENCE
     asked: KeptQuestions = field(default_factory=KeptQuestions)
     answers: Mapping[Subject, KeptAnswer] = field(default_factory=dict)
-    said: Evaluation = NOTHING_SAID
+    evaluation: Evaluation = EMPTY
     readers: Readers = field(default_factory=Readers)
     found: Mapping[Hashable, WorkedOut] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
@@ -146,43 +146,45 @@ def answer(
                 if about in questions and known.cells.issuperset(questions[about].rests_on)
             }
     stale = {each for cell in changed for each in before.readers.of(cell)}
-    news: dict[Subject, KeptAnswer] = {}
+    fresh: dict[Subject, KeptAnswer] = {}
     differs = asked is not before.asked
     for about in (stale & asked.of.keys()) | (asked.of.keys() - kept.keys()):
         question = asked.of[about]
-        said, cells = snapshot.trace.of(partial(contained, partial(question.ask, scope), about))
+        evaluation, cells = snapshot.trace.of(
+            partial(contained, partial(question.ask, scope), about)
+        )
         known = before.answers.get(about)
-        if known is not None and known.said == said:
-            said = known.said
+        if known is not None and known.evaluation == evaluation:
+            evaluation = known.evaluation
         else:
             differs = True
-        news[about] = KeptAnswer(said, cells.union(question.rests_on))
+        fresh[about] = KeptAnswer(evaluation, cells.union(question.rests_on))
     if not same or before.readers.is_crowded:
-        readers = Readers({**kept, **news})
+        readers = Readers({**kept, **fresh})
     else:
         readers = before.readers
-        readers.add(news)
+        readers.add(fresh)
     answers = before.answers
     if asked is not before.asked:
-        answers = {about: news.get(about) or kept[about] for about in asked.of}
-    elif news:
-        answers = {**kept, **news}
+        answers = {about: fresh.get(about) or kept[about] for about in asked.of}
+    elif fresh:
+        answers = {**kept, **fresh}
     return replace(
         now,
         asked=asked,
         answers=answers,
-        said=_said(answers, before) if differs else before.said,
+        evaluation=_joined(answers, before) if differs else before.evaluation,
         readers=readers,
         found=snapshot.found,
     )
 
 
-def _said(answers: Mapping[Subject, KeptAnswer], before: Answered) -> Evaluation:
-    parts = [each.said for each in answers.values()]
-    known = [each.said for each in before.answers.values()]
+def _joined(answers: Mapping[Subject, KeptAnswer], before: Answered) -> Evaluation:
+    parts = [each.evaluation for each in answers.values()]
+    known = [each.evaluation for each in before.answers.values()]
     if len(parts) == len(known) and all(map(is_, parts, known)):
-        return before.said
-    return joined(parts, before.said)
+        return before.evaluation
+    return joined(parts, before.evaluation)
 
 
 def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[object, ...]:

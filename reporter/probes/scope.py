@@ -240,7 +240,7 @@ T = TypeVar("T")
 
 _PACKAGE: Final = "reporter"
 
-NOTHING_SAID: Final = Evaluation((), (), ())
+EMPTY: Final = Evaluation((), (), ())
 
 
 def contained_probe(reason: str, probe: str, ask: Callable[[], Iterable[Finding]]) -> Evaluation:
@@ -268,7 +268,7 @@ def _where(error: Exception) -> str:
     return f"{type(error).__name__} in {_PACKAGE}/{path}, line {ours[-1].lineno}"
 
 
-def joined(parts: Iterable[Evaluation], before: Evaluation = NOTHING_SAID) -> Evaluation:
+def joined(parts: Iterable[Evaluation], before: Evaluation = EMPTY) -> Evaluation:
     """Return one evaluation of all parts, in their order.
 
     Fields that are equal to those of `before` stay the same objects, so comparisons are fast.

@@ -232,7 +232,7 @@ def sustained(
     """
     for clock in ((finding.related, False), (finding.related, True)):
         remembered = faults.get(clock)
-        if remembered is None or not remembered.told or not remembered.is_of(finding.related):
+        if remembered is None or not remembered.fired or not remembered.is_of(finding.related):
             continue
         says = remembered.finding or finding
         if not finding.sustains and not (finding.lingers and says.lingers):
@@ -383,7 +383,7 @@ def _untold(memory: Memory) -> Iterator[tuple[bool, datetime, FindingKey, FaultK
     for key, episode in memory.episodes.items():
         for clock, fault in episode.faults.items():
             stands = fault.finding is not None and believed_transition(fault.finding) == fault.since
-            if not fault.told and not stands:
+            if not fault.fired and not stands:
                 yield fault.ripe, fault.since, key, clock, fault.uid
 
 

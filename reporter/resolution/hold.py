@@ -146,7 +146,7 @@ def _judge(candidate: Candidate, upstreams: Upstreams, catalogue: Catalogue) -> 
     if not firing and (candidate.was_active or not holding):
         return candidate
     if independent:
-        return replace(candidate, told=independent)
+        return replace(candidate, reported=independent)
     if firing:
         return replace(candidate, disposition=Disposition.SUPPRESSED, by=firing)
     return replace(candidate, disposition=Disposition.HELD, by=holding, holds_until=until)
@@ -201,8 +201,8 @@ def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Ca
         says = replace(fault.says, lost_node=earlier.lost_node, rests_on=earlier.rests_on)
         return replace(fault, says=says)
 
-    faults, told = (tuple(map(rest, each)) for each in (candidate.faults, candidate.told))
-    return replace(candidate, faults=faults, told=told)
+    faults, reported = (tuple(map(rest, each)) for each in (candidate.faults, candidate.reported))
+    return replace(candidate, faults=faults, reported=reported)
 
 
 def _judge_node(candidate: Candidate, upstreams: Upstreams) -> Candidate:
@@ -212,7 +212,7 @@ def _judge_node(candidate: Candidate, upstreams: Upstreams) -> Candidate:
     """
     if candidate.disposition in {Disposition.SUPPRESSED, Disposition.HELD}:
         return candidate
-    faults = candidate.told or candidate.ripe or candidate.faults
+    faults = candidate.reported or candidate.ripe or candidate.faults
     rest = tuple(each for each in faults if _cause_of(each) not in upstreams.firing)
     causes = {cause for each in rest or faults if (cause := _cause_of(each)) is not None}
     by, until = _names(causes), _until(causes, upstreams) if rest else None
@@ -226,7 +226,7 @@ def _judge_node(candidate: Candidate, upstreams: Upstreams) -> Candidate:
     if not rest or held:
         disposition = Disposition.HELD if rest else Disposition.SUPPRESSED
         return replace(candidate, disposition=disposition, by=by, holds_until=until)
-    return candidate if len(rest) == len(faults) else replace(candidate, told=rest)
+    return candidate if len(rest) == len(faults) else replace(candidate, reported=rest)
 
 
 def _cause_of(fault: Fault) -> UpstreamKey | None:
@@ -264,9 +264,9 @@ def _explained(
     upstreams = [row.upstream for row in catalogue.pod_upstreams_of(candidate.key.reason)]
     faults = [
         (fault, {each for each in upstreams if fault.says.related in pods.get(each, ())})
-        for fault in candidate.told or candidate.ripe
+        for fault in candidate.reported or candidate.ripe
     ]
-    if told := tuple(fault for fault, causes in faults if not causes):
-        return replace(candidate, told=told)
+    if reported := tuple(fault for fault, causes in faults if not causes):
+        return replace(candidate, reported=reported)
     by = {each for _, causes in faults for each in causes}
     return replace(candidate, disposition=Disposition.SUPPRESSED, by=tuple(sorted(by)))

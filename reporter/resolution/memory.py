@@ -82,7 +82,7 @@ class FaultMemory:
 
     `since` is the time of day when it began. `first_seen`, `last_seen` and `began_seen` (when each
     current start of a budget was first seen) are on the boot clock. `ripe` stays set once its grace
-    has passed; `told`: it was ripe while its episode fired, so it may be continued. `uid`
+    has passed; `fired`: it was ripe while its episode fired, so it may be continued. `uid`
     distinguishes an object from a later one of the same name. `finding` has its last message, None
     if it is known only from a recorded Event. `passing_since` is when the current passing state
     began, on the boot clock.
@@ -92,7 +92,7 @@ class FaultMemory:
     first_seen: timedelta
     last_seen: timedelta
     ripe: bool
-    told: bool
+    fired: bool
     uid: str
     finding: Finding | None
     began_seen: Mapping[datetime, timedelta]
@@ -143,28 +143,28 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingReady:
+class CachedReady:
     """The decision about a subject whose Ready was reported, valid until something changes.
 
-    `own` are all its recorded Events, `told` those that need no Ready in answer.
+    `own` are all its recorded Events, `answered` those that need no Ready in answer.
     """
 
     evidence: ReadyEvidence
     known: KnownSubject
     own: Sequence[Record]
-    told: frozenset[Writing]
+    answered: frozenset[Writing]
     ready: ReadySubject
 
     def holds(
         self,
         evidence: ReadyEvidence,
         known: KnownSubject,
-        told: frozenset[Writing] | None,
+        answered: frozenset[Writing] | None,
         *,
         own: Sequence[Record],
     ) -> bool:
         """Tell whether the inputs are the same; equal results of probes are the same objects."""
-        same = self.evidence is evidence and self.known is known and self.told is told
+        same = self.evidence is evidence and self.known is known and self.answered is answered
         return same and self.own == own
 
 
@@ -185,19 +185,19 @@ class Memory:
 
     `episodes` are seen, clearing, stale, or gone for less than the recovery time. Those in `ended`
     are over and are not taken up again from a record that may not say so yet. `governing` and
-    `released` are those of `Upstreams`. `told` are the records that a subject had when it was found
-    ready without a Ready being due; none of them needs another Ready. `mutes` stay in effect while
-    their objects cannot be read. `judged` is when a pass last could read everything that a reason
-    reads: an object that is older and was not at fault then was seen without the fault. `standing`
-    and `steps` only affect speed.
+    `released` are those of `Upstreams`. `answered` are the records that a subject had when it was
+    found ready without a Ready being due; none of them needs another Ready. `mutes` stay in effect
+    while their objects cannot be read. `judged` is when a pass last could read everything that a
+    reason reads: an object that is older and was not at fault then was seen without the fault.
+    `cached_ready` and `steps` only affect speed.
     """
 
     episodes: Mapping[FindingKey, Episode] = field(default_factory=dict)
     ended: Mapping[tuple[FindingKey, datetime], timedelta] = field(default_factory=dict)
     governing: frozenset[UpstreamKey] = frozenset()
     released: Mapping[UpstreamKey, timedelta] = field(default_factory=dict)
-    told: Mapping[Subject, frozenset[Writing]] = field(default_factory=dict)
-    standing: Mapping[Subject, StandingReady] = field(default_factory=dict)
+    answered: Mapping[Subject, frozenset[Writing]] = field(default_factory=dict)
+    cached_ready: Mapping[Subject, CachedReady] = field(default_factory=dict)
     steps: Mapping[str, TakenStep] = field(default_factory=dict)
     mutes: tuple[Mute, ...] = ()
     judged: Mapping[str, datetime] = field(default_factory=dict)

@@ -59,7 +59,7 @@ def compose(
 
 
 def _more(candidate: Candidate) -> str:
-    others = (candidate.told or candidate.ripe or candidate.faults)[1:]
+    others = (candidate.reported or candidate.ripe or candidate.faults)[1:]
     if not others:
         return ""
     # Each of these is a cause of its own that is reported nowhere else.

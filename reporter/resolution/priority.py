@@ -67,8 +67,8 @@ def outrank(state: PassState) -> PassState:
         rivals = {each.key.reason for each in ranked} | clearing[subject] | suppressed[subject]
         for each in group:
             # A candidate that fires already continues next to those that a node holds.
-            others = rivals if each.was_told else rivals | held[subject]
-            if not each.was_told:
+            others = rivals if each.was_reported else rivals | held[subject]
+            if not each.was_reported:
                 sums_up = partial(_sums_up, each, state)
                 others = others | {
                     reason for reason, pods in left[subject].items() if sums_up(pods)
@@ -193,8 +193,8 @@ def _held(
     if before is None or before.key == first.key or before.key not in keys:
         return first
     episode = state.memory.episodes.get(first.key)
-    is_news = episode is None or not episode.fired
-    if is_news or (before.key in stale and first.key not in stale):
+    is_new = episode is None or not episode.fired
+    if is_new or (before.key in stale and first.key not in stale):
         return first
     since = state.now.boot if before.behind_since is None else before.behind_since
     return first if state.now.boot - since >= grace else Primary(before.key, since)

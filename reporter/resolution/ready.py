@@ -21,8 +21,8 @@ time. The episode in the Event's name is that of the Warning, so two replicas wr
 
 A Ready may expire before the Warning that it answered, which is refreshed while it lasts; and the
 clock of a writer may be set back, so that a Ready looks older than its Warning. So a pass that
-finds a subject ready and reported remembers the records that it saw (`Memory.told`): only a later
-record makes another Ready due.
+finds a subject ready and reported remembers the records that it saw (`Memory.answered`): only a
+later record makes another Ready due.
 
 This module also has the commands for a finding, which depend on the finding alone.
 """
@@ -44,7 +44,7 @@ from reporter.model.report import ReadySubject, ResolvedFinding
 from reporter.model.resource import Resource
 from reporter.model.subject import CRD_KIND, ObjectRef, Subject, SubjectKind, crd_ref
 from reporter.model.text import MESSAGE_BYTES, cut
-from reporter.resolution.memory import StandingReady, Writing
+from reporter.resolution.memory import CachedReady, Writing
 from reporter.resolution.records import Record
 from reporter.resolution.state import Candidate, PassState
 from reporter.resolution.unknown import confirmed, reads_unknown
@@ -58,13 +58,13 @@ EVENT_LIFETIME = timedelta(hours=1)
 class Readiness:
     """The ready subjects; `ages`: a Ready is due only while its subject is young.
 
-    For the next pass: `told` are the records of each subject that need no answer, `standing` the
-    subjects that need no new decision.
+    For the next pass: `answered` are the records of each subject that need no answer, `cached`
+    the subjects that need no new decision.
     """
 
     ready: tuple[ReadySubject, ...]
-    told: Mapping[Subject, frozenset[Writing]]
-    standing: Mapping[Subject, StandingReady]
+    answered: Mapping[Subject, frozenset[Writing]]
+    cached: Mapping[Subject, CachedReady]
     ages: bool = False
 
 
@@ -86,7 +86,7 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
             sight,
             snapshot.known(EVENTS),
             state.records,
-            state.memory.told,
+            state.memory.answered,
         ),
         partial(_readiness, state, blocked, sight),
         lasts=lambda found: not found.ages,
@@ -119,21 +119,21 @@ def _readiness(
     kinds_known, kinds_confirmed = sight
     on_record = state.snapshot.known(EVENTS)
     ages = False
-    told = {subject: each for subject, each in state.memory.told.items() if subject in known}
-    before, standing = state.memory.standing, dict[Subject, StandingReady]()
+    records = {s: each for s, each in state.memory.answered.items() if s in known}
+    before, cached = state.memory.cached_ready, dict[Subject, CachedReady]()
     ready: list[ReadySubject] = []
     for evidence in sorted(evaluation.ready, key=attrgetter("subject")):
         subject = evidence.subject
         if subject in blocked or subject not in known or subject.kind not in kinds_known:
             continue
-        answered = told.get(subject)
+        answered = records.get(subject)
         if answered is None and subject.kind not in kinds_confirmed:
             continue
         about, recorded = known[subject], state.records.of(subject)
-        stands = before.get(subject)
-        if stands is not None and stands.holds(evidence, about, answered, own=recorded):
-            ready.append(stands.ready)
-            standing[subject] = stands
+        kept = before.get(subject)
+        if kept is not None and kept.holds(evidence, about, answered, own=recorded):
+            ready.append(kept.ready)
+            cached[subject] = kept
             continue
         own = _on_record(recorded, about, catalogue)
         newest = _newest(own, answered)
@@ -155,12 +155,13 @@ def _readiness(
         if on_record and not due:
             writings = frozenset(map(_writing, own))
             if answered == writings:
-                standing[subject] = StandingReady(evidence, about, recorded, answered, found)
+                cached[subject] = CachedReady(evidence, about, recorded, answered, found)
             else:
-                told[subject] = writings
+                records[subject] = writings
     # Reuse an equal mapping: comparing the same object is faster in the next pass.
-    now_told = state.memory.told if told == state.memory.told else told
-    return Readiness(tuple(ready), now_told, standing, ages)
+    if records == state.memory.answered:
+        return Readiness(tuple(ready), state.memory.answered, cached, ages)
+    return Readiness(tuple(ready), records, cached, ages)
 
 
 def _is_due(
@@ -284,5 +285,6 @@ def _commands(
     # If the subject may be of several kinds, leave out a command for an object that may not exist.
     if len({each.kind for each in named}) == 1:
         more.append(conditions_command(named[0].ref_named(subject.namespace, subject.name)))
-    told = filter(None, more)
-    return commands_for(at_fault, told, about=about, mend=mend, missing=missing, fails=fails)
+    return commands_for(
+        at_fault, filter(None, more), about=about, mend=mend, missing=missing, fails=fails
+    )

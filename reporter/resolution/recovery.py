@@ -97,7 +97,7 @@ def _from_record(record: Record, known: Episode | None, now: Instant, *, reason:
         first_seen=now.boot_of(record.since),
         last_seen=now.boot,
         ripe=True,
-        told=True,
+        fired=True,
         uid=related.uid,
         finding=None,
         began_seen={},
@@ -138,7 +138,7 @@ def look_for_absence(state: PassState) -> PassState:
     if state.one_look is None:
         absence = _absence(unseen, state)
     else:  # a single look sees nothing recover
-        kept = {} if state.one_look.metrics else _told_of_metrics(unseen, state)
+        kept = {} if state.one_look.metrics else _reported_from_metrics(unseen, state)
         absence = Absence(kept, stale=frozenset(kept))
         memory = replace(memory, governing=frozenset())
     undercurrents, surfaced = _beneath(merged, absence)
@@ -151,7 +151,7 @@ def look_for_absence(state: PassState) -> PassState:
     )
 
 
-def _told_of_metrics(
+def _reported_from_metrics(
     unseen: Mapping[FindingKey, Episode], state: PassState
 ) -> dict[FindingKey, Episode]:
     """Return the episodes that a daemon reports from metrics of pods, which this look did not read.

@@ -39,8 +39,8 @@ from reporter.resolution.state import Candidate, PassState, Rule, sustaining, wo
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
-_TOLD: Final = frozenset({Disposition.FIRING, Disposition.CLEARING})
-_HEARD: Final = _TOLD | {Disposition.SECONDARY}
+_REPORTED: Final = frozenset({Disposition.FIRING, Disposition.CLEARING})
+_UNMUTED: Final = _REPORTED | {Disposition.SECONDARY}
 
 
 def mute(state: PassState) -> PassState:
@@ -69,11 +69,11 @@ def _seen(candidate: Candidate, mutes: Mutes, state: PassState) -> Candidate:
     """
     if candidate.disposition is not None:
         return candidate
-    by_fault = [(fault, mutes.of(fault.says)) for fault in candidate.told]
-    found = tuple(dict.fromkeys(each for _, those in by_fault for each in those))
-    told = tuple(fault for fault, those in by_fault if not those)
-    if told:
-        return replace(candidate, told=told, mutes=found)
+    by_fault = [(fault, mutes.of(fault.says)) for fault in candidate.reported]
+    found = tuple(dict.fromkeys(each for _, by in by_fault for each in by))
+    reported = tuple(fault for fault, by in by_fault if not by)
+    if reported:
+        return replace(candidate, reported=reported, mutes=found)
     clears_at = _clears_at(candidate, mutes, state)
     if clears_at is not None and state.now.boot < clears_at:
         return replace(
@@ -85,7 +85,7 @@ def _seen(candidate: Candidate, mutes: Mutes, state: PassState) -> Candidate:
 def _clears_at(candidate: Candidate, mutes: Mutes, state: PassState) -> timedelta | None:
     """Return when the reported fault has recovered; None if it is muted or none was reported."""
     episode = candidate.episode
-    if episode is None or episode.shown.disposition not in _TOLD or mutes.of(episode.shown):
+    if episode is None or episode.shown.disposition not in _REPORTED or mutes.of(episode.shown):
         return None
     wait = grace.recovery_time(candidate.key.reason, state.settings, exempt=episode.exempt)
     return episode.last_seen + wait
@@ -94,12 +94,12 @@ def _clears_at(candidate: Candidate, mutes: Mutes, state: PassState) -> timedelt
 def _unseen(episode: Episode, mutes: Mutes) -> Episode:
     """Return a clearing or stale episode, as muted if all of its faults are."""
     shown = episode.shown
-    if not episode.listed or shown.disposition not in _HEARD:
+    if not episode.listed or shown.disposition not in _UNMUTED:
         return episode
     by_fault = [mutes.of(each.finding or shown) for each in episode.faults.values() if each.ripe]
     if not by_fault or not all(by_fault):
         return episode
-    found = tuple(dict.fromkeys(each for those in by_fault for each in those))
+    found = tuple(dict.fromkeys(each for by in by_fault for each in by))
     shown = replace(shown, disposition=Disposition.MUTED, mutes=found, by=())
     return replace(episode, shown=shown)
 
@@ -334,8 +334,8 @@ def remember(state: PassState, judged: Impacts, readiness: Readiness) -> Memory:
         ended=_ended(state, episodes),
         governing=state.upstreams.governing,
         released=state.upstreams.released,
-        told=readiness.told,
-        standing=readiness.standing,
+        answered=readiness.answered,
+        cached_ready=readiness.cached,
         mutes=state.mutes.all,
         states=judged.by_subject,
         changes=state.changes,
@@ -374,7 +374,7 @@ def _faults(candidate: Candidate, state: PassState, *, fired: bool) -> dict[Faul
             first_seen=fault.first_seen,
             last_seen=now.boot,
             ripe=fault.ripe,
-            told=fault.ripe and fired,
+            fired=fault.ripe and fired,
             uid=fault.finding.related.uid,
             finding=fault.says,
             began_seen=fault.began_seen,

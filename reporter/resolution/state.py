@@ -35,9 +35,9 @@ from reporter.snapshot.snapshot import Snapshot
 class Candidate:
     """The faults of one key seen now, the worst first, and the decisions about them so far.
 
-    `disposition` is None until a rule decides it. `told` are the faults that the message is about:
-    those that no upstream explains and no mute covers. `clears_at` is when a reported fault has
-    recovered, if only muted ones are seen.
+    `disposition` is None until a rule decides it. `reported` are the faults that the message is
+    about: those that no upstream explains and no mute covers. `clears_at` is when a reported fault
+    has recovered, if only muted ones are seen.
     """
 
     key: FindingKey
@@ -48,7 +48,7 @@ class Candidate:
     by: tuple[str, ...] = ()
     holds_until: timedelta | None = None
     clears_at: timedelta | None = None
-    told: tuple[Fault, ...] = field(default=())
+    reported: tuple[Fault, ...] = field(default=())
     mutes: tuple[Mute, ...] = ()
 
     @cached_property
@@ -68,10 +68,10 @@ class Candidate:
         return self.episode is not None and self.episode.active
 
     @property
-    def was_told(self) -> bool:
+    def was_reported(self) -> bool:
         """Whether it was firing or clearing in the last pass."""
-        told = (Disposition.FIRING, Disposition.CLEARING)
-        return self.episode is not None and self.episode.shown.disposition in told
+        shown = (Disposition.FIRING, Disposition.CLEARING)
+        return self.episode is not None and self.episode.shown.disposition in shown
 
     @property
     def under_an_episode(self) -> bool:
@@ -80,7 +80,7 @@ class Candidate:
 
     @property
     def worst(self) -> Fault:
-        return (self.told or self.ripe or self.faults)[0]
+        return (self.reported or self.ripe or self.faults)[0]
 
     @property
     def rests_on(self) -> tuple[UpstreamKey, ...]:
@@ -95,10 +95,11 @@ class Candidate:
         """
         if self.ripe:
             was_muted = self.episode is not None and self.episode.muted
-            heard = self.told if self.mutes and self.disposition is not Disposition.MUTED else ()
-            if self.episode is not None and self.episode.fired and not (heard and was_muted):
+            is_muted = self.disposition is Disposition.MUTED
+            unmuted = self.reported if self.mutes and not is_muted else ()
+            if self.episode is not None and self.episode.fired and not (unmuted and was_muted):
                 return self.episode.since
-            return min(fault.since for fault in heard or self.ripe)
+            return min(fault.since for fault in unmuted or self.ripe)
         first = min(self.faults, key=lambda fault: (fault.remaining, fault.since))
         return min(first.since, now.wall)
 

@@ -148,7 +148,7 @@ class Outbox(ABC, Generic[W]):
         if self._resume_at <= now:
             wait = max(wait, self._backoff.next())
         self._resume_at = max(self._resume_at, now + wait)
-        if self._backoff.is_news(error):
+        if self._backoff.is_new(error):
             self._log.warning(event, wait_seconds=round(wait, 1), error=str(error))
 
     async def _work(self) -> None:
@@ -261,7 +261,7 @@ class RetryDelay:
         self._wait = min(2 * wait, self._longest)
         return wait
 
-    def is_news(self, error: KubeError) -> bool:
+    def is_new(self, error: KubeError) -> bool:
         """Tell whether an error differs from the last one, so that each is logged once."""
         before, self._last = self._last, str(error)
         return before != self._last

@@ -142,7 +142,7 @@ class Metrics:
     def event_written(self, purpose: Purpose, outcome: str) -> None:
         self._events.labels(purpose.name.lower(), outcome).inc()
 
-    def episode_told(self, since: datetime) -> None:
+    def observe_delay(self, since: datetime) -> None:
         self._delay.observe(max((self._now() - since).total_seconds(), 0.0))
 
 

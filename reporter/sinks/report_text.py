@@ -67,7 +67,9 @@ def report_text(
     if models := words.models_text(report):
         head.append(models)
     if before is not None:
-        head += page.section(f"Since {rfc3339(before.now)}", page.news(before), counted=False)
+        head += page.section(
+            f"Since {rfc3339(before.now)}", page.changes_since(before), counted=False
+        )
     rest = [*page.notices(), *page.others(), *page.ready()]
     rest += [*page.not_seen(), *page.unknown(), *page.skipped()]
     rest += page.section("Mutes", [words.mute_line(each) for each in report.mutes])
@@ -79,10 +81,10 @@ def report_text(
     return "\n".join([*head, *_fitting([*page.summary()], causes, rest, room=room)]) + "\n"
 
 
-def news_text(before: Report, report: Report) -> str:
+def changes_text(before: Report, report: Report) -> str:
     """Return the verdict, and a line for each entry that is new (+), changed (~) or gone (-)."""
     page = _Page(report, False, None)
-    return "\n".join([page.verdict(""), *page.news(before)]) + "\n"
+    return "\n".join([page.verdict(""), *page.changes_since(before)]) + "\n"
 
 
 def _fitting(
@@ -161,7 +163,7 @@ class _Page:
         lines = words.wrapped(line, self.columns) if self.columns else [line]
         return "\n".join(lines).replace(verdict, self.paint(verdict, style), 1)
 
-    def news(self, before: Report) -> list[str]:
+    def changes_since(self, before: Report) -> list[str]:
         """Return new, changed and gone entries since a report, each with its mark."""
         then, now = _entries(before), _entries(self.report)
         gone = [f"- {about}" for about, _ in then.keys() - now.keys()]

@@ -416,17 +416,17 @@ def why_without_verdict(report: Report, found: WithoutVerdict) -> str:
         for each in report.findings
         if each.is_blind and any(one.resource in each.message for one in found.unread)
     ]
-    said = refused[:1]
+    causes = refused[:1]
     if absent:
-        said.append(
+        causes.append(
             f"not in the dump: {', '.join(absent)}; add what this prints: "
             f"kubectl get {','.join(absent)} -A -o yaml"
         )
-    if not said:
-        said = [
+    if not causes:
+        causes = [
             f"could not be read: {', '.join(f'{e.resource} ({e.cause})' for e in found.unread)}"
         ]
-    return clean(f"{what}. {'. '.join(said)}. To exit with 0 all the same: --allow-unknown")
+    return clean(f"{what}. {'. '.join(causes)}. To exit with 0 all the same: --allow-unknown")
 
 
 def counted(count: int, word: str) -> str:

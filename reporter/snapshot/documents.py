@@ -240,7 +240,7 @@ def of_kind(objects: Sequence[object], group: str, kind: str) -> list[object]:
     ]
 
 
-def told_of_path(objects: Sequence[object], steps: Steps, crd: object, *, read: bool) -> str:
+def describe_path(objects: Sequence[object], steps: Steps, crd: object, *, read: bool) -> str:
     """Say in how many objects a path has a value, with an example; and if the schema lacks it."""
     values = [first[1] for each in objects for first in list(look(each, steps))[:1]]
     parts = [] if _in_schema(crd, steps) else ["not in the schema of its CRD"]

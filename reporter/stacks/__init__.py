@@ -44,14 +44,14 @@ BUILT_IN: Final = built_in(STACKS)
 """The catalogue without anything that a user declares."""
 
 
-def dialects_told(file: Path, sources: Sequence[str]) -> Iterator[str]:
+def describe_dialects(file: Path, sources: Sequence[str]) -> Iterator[str]:
     """Yield what the dialects of a file read, and what their paths find in a dump.
 
     Raises:
         UsageError: the file cannot be read, or a dialect is wrong.
 
     """
-    from reporter.stacks.dialects.told import told_of
+    from reporter.stacks.dialects.describe import describe
 
     stacks_with(file)
-    return told_of(read_dialects(file), sources)
+    return describe(read_dialects(file), sources)

@@ -119,7 +119,7 @@ def _waits_for_state(message: str) -> bool:
 
 
 def _is_tainted(node: Node) -> bool:
-    """Tell whether a taint keeps pods from it; of a cordoned node the cordon is said."""
+    """Tell whether a taint keeps pods from it; a cordoned node is reported as cordoned."""
     ready = node.status.condition("Ready")
     return not node.spec.unschedulable and (
         (ready is not None and ready.status != "True")

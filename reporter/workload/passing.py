@@ -45,7 +45,7 @@ _Asking: TypeAlias = Mapping[Entrance, tuple[AskedService, ...]]
 _EVERY: Final = ""
 """In place of a Gateway's name: all Gateways of a namespace."""
 
-_UNTOLD: Final = AskedService(host="")
+_UNKNOWN: Final = AskedService(host="")
 """The service of a provider while the mesh configuration cannot be read."""
 
 
@@ -83,7 +83,7 @@ def losses(
 def _loss(
     asked: AskedService, down: Iterable[ObjectRef], snapshot: Snapshot, *, by_policy: bool
 ) -> Loss | None:
-    if asked == _UNTOLD:
+    if asked == _UNKNOWN:
         return Loss.UNCLEAR if by_policy else None
     if not any(_is_run_by(asked.host, each, snapshot) for each in down):
         return None
@@ -99,7 +99,7 @@ def _asking(snapshot: Snapshot, settings: EvaluationSettings) -> _Asking:
     services = mesh_services(snapshot, settings)
     for policy in snapshot[r.AUTHORIZATIONPOLICIES]:
         provider = required_provider(policy)
-        asked = services.get(provider, ()) if services is not None else (_UNTOLD,)
+        asked = services.get(provider, ()) if services is not None else (_UNKNOWN,)
         for gateway in _named(policy) if provider and asked else ():
             found[policy.namespace, gateway].update(dict.fromkeys(asked))
     return {key: tuple(each) for key, each in found.items()}

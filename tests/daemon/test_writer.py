@@ -208,15 +208,15 @@ async def test_the_start_of_an_episode_is_told_when_its_event_was_created():
     """Not while the API server refuses it, nor for other writes."""
     since = datetime(2026, 1, 1, tzinfo=UTC)
     async with writing() as at:
-        at.writer._told = (told := []).append
+        at.writer._created = (created := []).append
         at.api.faults = [TooManyRequests("busy", status=429, retry_after=1.0)]
         first = Write(Purpose.FIRE, "a", {"name": "a"}, since=since)
         at.writer.offer(plan(first, write("b", "1", Purpose.REFRESH)))
         await asyncio.sleep(0.5)
-        assert told == []
+        assert created == []
         await asyncio.sleep(2)
         assert at.api.names == ["a", "b@1", "a"]
-        assert told == [since]
+        assert created == [since]
 
 
 async def test_what_was_written_under_an_earlier_lease_is_forgotten():

@@ -291,9 +291,9 @@ class Scraper:
         hung, followed.suspect = followed.suspect, scrape.failure is Failure.TIMEOUT
         self._note_closed(followed, scrape, hangs=hung and followed.suspect)
         self._observer.scraped(scrape)
-        told = self._tell(target, scrape)
-        if told is not None:
-            await told
+        judged = self._tell(target, scrape)
+        if judged is not None:
+            await judged
 
     def _note_closed(self, followed: _Followed, scrape: Scrape, *, hangs: bool) -> None:
         """Leave a picker alone for a while if its page hangs or requires a token."""

@@ -171,7 +171,7 @@ def latency(window: Window, settings: EvaluationSettings) -> r.Answer:
     if TOO_FEW_REQUESTS in answers:
         wait = window.last_third().all(lambda sample: sample.waiting, lambda requests: requests > 0)
         return _NONE_FINISHES if wait else TOO_FEW_REQUESTS
-    return r.CLEAR if kinds else r.NOT_TOLD
+    return r.CLEAR if kinds else r.NOT_ON_PAGE
 
 
 def _latency(window: Window, kind: Latency, settings: EvaluationSettings) -> r.Answer:
@@ -286,7 +286,7 @@ def _ask(
     pages = since_restart(pages[asleep[-1] + 1 :] if asleep else pages, name)
     kept = [page for page in pages if name in page.engines and rule.can_read(page.engines[name])]
     if not kept:
-        return r.NOT_TOLD
+        return r.NOT_ON_PAGE
     if kept[-1] is not history.newest or not history.covers(kept, length):
         return r.NOT_COVERED
     span = kept[-1].at.boot - kept[0].at.boot

@@ -12,7 +12,14 @@ from reporter.model.objects import Pod
 from reporter.probes.runtime.engine_rules import DOWNLOAD_RULES, OBJECTIVES, judge_engines
 from reporter.probes.runtime.network import is_settled
 from reporter.probes.runtime.pod_rules import POD_RULES, http_errors, judge_picker
-from reporter.probes.runtime.rule import NOT_SETTLED, Answer, Found, Inconclusive, NotOver, Untold
+from reporter.probes.runtime.rule import (
+    NOT_SETTLED,
+    Answer,
+    Found,
+    Inconclusive,
+    NotOnPage,
+    NotOver,
+)
 from reporter.settings import EvaluationSettings
 from reporter.workload.pod import counts
 
@@ -105,7 +112,7 @@ def _inconclusive(answers: Mapping[str, Answer]) -> Inconclusive | None:
     Values that a page never has are not waited for if another part of the pod has an answer.
     """
     doubts = [each for each in answers.values() if isinstance(each, Inconclusive)]
-    passing = [each for each in doubts if not isinstance(each, Untold)]
+    passing = [each for each in doubts if not isinstance(each, NotOnPage)]
     if passing:
         return next((each for each in passing if isinstance(each, NotOver)), passing[0])
     return doubts[0] if doubts and len(doubts) == len(answers) else None

@@ -95,7 +95,7 @@ def rejected(
     )
     requests = window.increase(Counter.HTTP_REQUESTS)
     if (limited is None and not_admitted is None) or requests is None:
-        return r.NOT_TOLD
+        return r.NOT_ON_PAGE
     refused = (limited or 0.0) + (not_admitted or 0.0)
     if not refused or refused < settings.threshold(t.REJECTED_REQUESTS):
         return r.CLEAR
@@ -121,7 +121,7 @@ def http_errors(
         return window
     errors, total = window.increase(Counter.HTTP_ERRORS), window.increase(Counter.HTTP_REQUESTS)
     if total is None:
-        return r.NOT_TOLD
+        return r.NOT_ON_PAGE
     refused = (window.increase(Counter.NOT_ADMITTED) or 0.0) + _unanswered(history, window)
     errors = max(0.0, (errors or 0.0) - refused)
     return failures(errors, total, "were answered with HTTP 5xx", settings=settings)
@@ -201,7 +201,7 @@ def no_endpoints(
     """
     newest = history.newest
     if newest.endpoints is None:
-        return r.NOT_TOLD
+        return r.NOT_ON_PAGE
     picked = newest.target.picked
     if newest.endpoints.fresh > 0 or picked is None or not picked.ready_since:
         return r.CLEAR
@@ -250,7 +250,7 @@ def stale_metrics(
     """
     newest = history.newest
     if newest.endpoints is None:
-        return r.NOT_TOLD
+        return r.NOT_ON_PAGE
     pages = in_service(samples)
     if any(page.endpoints is not None and not _lacks_some(page) for page in pages):
         return r.CLEAR
@@ -283,7 +283,7 @@ def scheduling_failing(
         return window
     failed, attempts = map(window.increase, (Counter.FAILED_CHOICES, Counter.CHOICES))
     if failed is None or attempts is None:
-        return r.NOT_TOLD
+        return r.NOT_ON_PAGE
     if failed < _FEW_FAILURES or failed <= attempts * _FAILED_SHARE:
         return r.CLEAR
     how_long = r.minutes(settings.window_seconds(p.SCHEDULING_FAILING))
@@ -311,7 +311,7 @@ def shedding(
         requests, refused = window.increase(Counter.PICKED), window.increase(Counter.EXHAUSTED)
         refused = None if refused is None or failed is None else max(0.0, refused - failed)
     if requests is None or refused is None:
-        return r.NOT_TOLD
+        return r.NOT_ON_PAGE
     few = refused < max(1.0, settings.threshold(t.REJECTED_REQUESTS))
     if few or refused <= requests * settings.threshold(t.REJECTED_SHARE):
         return r.CLEAR

@@ -46,7 +46,7 @@ class Inconclusive:
 
 
 @dataclass(frozen=True, slots=True)
-class Untold(Inconclusive):
+class NotOnPage(Inconclusive):
     """The page never has what the rule reads; another part of the pod may have the answer."""
 
 
@@ -81,7 +81,7 @@ NO_ENGINE: Final = Inconclusive("the page has no metrics of an engine")
 ENGINE_GONE: Final = Inconclusive("an engine is not on the page any more")
 ASLEEP: Final = Inconclusive("the engine is asleep")
 NOT_COVERED: Final = Inconclusive("its window is not full yet, or has a hole")
-NOT_TOLD: Final = Untold("the page does not have what the rule reads")
+NOT_ON_PAGE: Final = NotOnPage("the page does not have what the rule reads")
 
 
 def window_of(history: History, pages: tuple[Sample, ...], seconds: int) -> Window | Inconclusive:

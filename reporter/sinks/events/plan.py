@@ -122,13 +122,15 @@ def events_of(
     events = [
         finding_event(finding, report.now, instance)
         for finding in report.findings
-        if is_told(finding, settings)
+        if is_reported(finding, settings)
     ]
-    events += [ready_event(ready, report.now, instance) for ready in told_ready(report, settings)]
+    events += [
+        ready_event(ready, report.now, instance) for ready in reported_ready(report, settings)
+    ]
     return events
 
 
-def is_told(finding: ResolvedFinding, settings: EvaluationSettings) -> bool:
+def is_reported(finding: ResolvedFinding, settings: EvaluationSettings) -> bool:
     return (
         finding.disposition is Disposition.FIRING
         and not finding.stale
@@ -136,7 +138,7 @@ def is_told(finding: ResolvedFinding, settings: EvaluationSettings) -> bool:
     )
 
 
-def told_ready(report: Report, settings: EvaluationSettings) -> list[ReadySubject]:
+def reported_ready(report: Report, settings: EvaluationSettings) -> list[ReadySubject]:
     return [
         each for each in report.ready if each.due and each.reason not in settings.disable_reasons
     ]
@@ -329,10 +331,10 @@ def plan_events(
     is written that would claim to be seen now.
     """
     by_name = records.by_name
-    told = {
+    firing = {
         event_name(finding.key, finding.since): finding
         for finding in report.findings
-        if is_told(finding, settings)
+        if is_reported(finding, settings)
     }
     # The Event of a finding that is clearing or stale stays as it is.
     kept = {
@@ -340,12 +342,12 @@ def plan_events(
         for finding in report.findings
         if finding.disposition is Disposition.CLEARING or (finding.fires and finding.stale)
     }
-    kept = {name: finding for name, finding in kept.items() if name not in told}
+    kept = {name: finding for name, finding in kept.items() if name not in firing}
     writes: list[Write] = []
     waits: list[timedelta] = []
     resync = timedelta(seconds=settings.resync_seconds)
-    interval = refresh_interval(len(told), settings)
-    for name, finding in told.items():
+    interval = refresh_interval(len(firing), settings)
+    for name, finding in firing.items():
         if not confirmed(finding.reason):
             continue
         record = by_name.get(name)
@@ -366,10 +368,10 @@ def plan_events(
         for finding in report.findings
         if finding.disposition is Disposition.MUTED
     }
-    led = {each.subject for each in told.values() if each.primary}
+    led = {each.subject for each in firing.values() if each.primary}
     for record in records.going_on:
-        writes += _close_or_mark(record, told, kept, muted=muted, led=led)
-    for ready in told_ready(report, settings):
+        writes += _close_or_mark(record, firing, kept, muted=muted, led=led)
+    for ready in reported_ready(report, settings):
         name = ready_name(ready)
         if name not in by_name and confirmed(ready.reason):
             body = ready_event(ready, report.now, instance)
@@ -404,7 +406,7 @@ def _due(
 
 def _close_or_mark(
     record: Record,
-    told: Mapping[str, ResolvedFinding],
+    firing: Mapping[str, ResolvedFinding],
     kept: Mapping[str, ResolvedFinding],
     *,
     muted: Collection[str],
@@ -415,7 +417,7 @@ def _close_or_mark(
     finding is not primary once another one of its subject is: `led` are those subjects.
     """
     name = record.event.name
-    if name in told:
+    if name in firing:
         return []
     if record.muted and (name in muted or name in kept):
         return []
@@ -473,7 +475,7 @@ class OwnWrites:
     versions: Collection[str] = frozenset()
 
 
-def is_news(written: Written, seen: Event | None) -> bool:
+def is_ahead(written: Written, seen: Event | None) -> bool:
     """Tell whether a write is still ahead of what the watch has delivered."""
     version = seen.metadata.resource_version if seen is not None else ""
     return version == written.before
@@ -481,11 +483,11 @@ def is_news(written: Written, seen: Event | None) -> bool:
 
 def overlay(records: Records, written: Mapping[str, Written]) -> Records:
     """Return the records with our own writes applied, so that none is repeated."""
-    news: dict[Place, Record | None] = {}
+    ahead: dict[Place, Record | None] = {}
     for name, each in written.items():
         seen = records.by_name.get(name)
-        if is_news(each, seen.event if seen else None):
+        if is_ahead(each, seen.event if seen else None):
             record = record_of(each.event)
             if record is not None:
-                news[each.event.namespace, name] = record
-    return records.after(news) if news else records
+                ahead[each.event.namespace, name] = record
+    return records.after(ahead) if ahead else records

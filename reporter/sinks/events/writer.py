@@ -43,17 +43,17 @@ class EventWriter(Outbox[Write]):
         *,
         changed: Callable[[], None],
         outdated: Callable[[], None],
-        told: Callable[[datetime], None] = lambda _since: None,
+        created: Callable[[datetime], None] = lambda _since: None,
     ) -> None:
         """`changed` asks for a new plan, `outdated` reports that plans are made from outdated
-        Events, and `told` receives the start of an episode whose Event has been created.
+        Events, and `created` receives the start of an episode whose Event has been created.
         """
         super().__init__("events", may_write, concurrency=_IN_FLIGHT)
         self._api = api
         self._observe = observe
         self._changed = changed
         self._outdated = outdated
-        self._told = told
+        self._created = created
         self._paces = {
             Purpose.READY: Pace(READY_PER_SECOND),
             Purpose.REFRESH: Pace(REFRESH_PER_SECOND),
@@ -131,7 +131,7 @@ class EventWriter(Outbox[Write]):
                 self._remember(write, event)
             self._observe(write.purpose, "written")
             if write.since is not None:
-                self._told(write.since)
+                self._created(write.since)
         return Retry.NO
 
     def _remember(self, write: Write, event: Event) -> None:

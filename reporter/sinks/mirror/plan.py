@@ -75,7 +75,7 @@ class Mirror:
         return self.object.namespace
 
     @property
-    def told(self) -> bool:
+    def exists(self) -> bool:
         """Whether it should exist; otherwise it is only marked as over, if it exists."""
         return self.live or self.marks
 
@@ -164,7 +164,7 @@ class MirrorPurpose(IntEnum):
     """Its episode is over."""
 
     TELL = 1
-    """It is news."""
+    """It is new, or fires again."""
 
     CHANGE = 2
     """Its content has changed."""
@@ -196,7 +196,7 @@ class MirrorWrite:
 
     @property
     def applies(self) -> bool:
-        return self.mirror.told
+        return self.mirror.exists
 
     @property
     def applied(self) -> Applied:
@@ -276,12 +276,12 @@ def _due(
 ) -> tuple[MirrorPurpose, timedelta] | None:
     at_once = timedelta(0)
     if before is None or not before.sure:
-        news = mirror.told and now.wall - mirror.began < NEWS
-        return MirrorPurpose.TELL if news else MirrorPurpose.ASSURE, at_once
+        is_new = mirror.exists and now.wall - mirror.began < NEWS
+        return MirrorPurpose.TELL if is_new else MirrorPurpose.ASSURE, at_once
     if before.mirror.live != mirror.live:
         return MirrorPurpose.TELL if mirror.live else MirrorPurpose.CLOSE, at_once
     age = now.boot - before.at
-    if not mirror.told:
+    if not mirror.exists:
         return None
     if (mirror.message, mirror.related) != (before.mirror.message, before.mirror.related):
         return MirrorPurpose.CHANGE, REWRITE_INTERVAL - age

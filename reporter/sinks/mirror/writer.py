@@ -163,18 +163,18 @@ class MirrorWriter(outbox.Outbox[MirrorWrite]):
         now = outbox.loop_time()
         name, namespace = write.mirror.name, write.mirror.namespace
         if isinstance(error, errors.Invalid):
-            news = all(each.namespace != namespace for each in self._invalid.values())
+            is_new = all(each.namespace != namespace for each in self._invalid.values())
             self._invalid[name] = _Invalid(namespace, write.mirror.message, now + LONGEST_SECONDS)
         else:
-            news = self._refusals.note(namespace, error, now)
+            is_new = self._refusals.note(namespace, error, now)
         if not isinstance(error, errors.ApiStatusError) or isinstance(error, errors.ServerError):
             # The write may have succeeded; closing a mirror does not make it younger.
             before = self._applied.get(name)
             at = write.planned if before is None or write.applies else before.at
             self._applied[name] = replace(write.doubted, at=at)
-        if news and isinstance(error, errors.Forbidden) and _NO_RIGHT in str(error):
+        if is_new and isinstance(error, errors.Forbidden) and _NO_RIGHT in str(error):
             self._log.error("mirrors_forbidden", namespace=namespace, error=str(error), hint=_HINT)
-        elif news:
+        elif is_new:
             self._log.warning("mirror_not_written", namespace=namespace, error=str(error))
 
 
@@ -242,7 +242,7 @@ class Refusals:
             self._doubt_until = now + pause
             self._untried_until = now + min(pause, UNTRIED_SECONDS)
         if of_server:
-            return self._backoff.is_news(error)
+            return self._backoff.is_new(error)
         before = self._left.get(namespace)
         refusals = before.refusals if before is not None else 0
         longest = (

@@ -42,7 +42,7 @@ def _pods(scope: DialectScope) -> Iterator[Finding]:
     """
     roles = [each for each in scope.roles if each.wanted]
     yield from judge_roles(scope, tuple(each.judged for each in roles))
-    faults = [each for each in scope.said if each.claim.says != "ready"]
+    faults = [each for each in scope.claims if each.claim.says != "ready"]
     why = f"its controller says: {faults[0].text}" if faults else "nothing says why"
     refused = any(each.claim.says == "refused" for each in faults)
     for role in roles:
@@ -71,15 +71,15 @@ def _claimed(scope: DialectScope) -> Iterator[Finding]:
     """Yield a finding for each fault that its controller claims; if scaled to zero, only an invalid
     spec.
     """
-    for said in scope.said:
-        says, condition, other = said.claim.says, said.condition, said.claim.of
+    for each in scope.claims:
+        says, condition, other = each.claim.says, each.condition, each.claim.of
         observed = generation_of(condition.observed_generation) if condition and not other else 0
         if says in _CLAIMED and (scope.wants or says == "invalid"):
             yield scope.finding(
                 reason=scope.reason(_CLAIMED[says]),
                 related=scope.ref,
-                cause=said.cause,
-                text=f"{said.text}{scope.controller_down}",
+                cause=each.cause,
+                text=f"{each.text}{scope.controller_down}",
                 transition=condition.last_transition_time if condition else None,
                 budget=startup_budget(scope) if says == "working" else None,
                 # a condition written for an earlier spec must not start a fault
@@ -114,7 +114,7 @@ def _on_the_way(scope: DialectScope) -> Iterator[Finding]:
 def _stale(scope: DialectScope) -> Iterator[Finding]:
     """Yield a finding if its status claims Ready while a role does not serve, or lags its spec."""
     dead = [each for each in scope.needed if not each.serves]
-    if dead and any(each.claim.says == "ready" for each in scope.said):
+    if dead and any(each.claim.says == "ready" for each in scope.claims):
         names = ", ".join(each.title.strip() or "the model" for each in dead)
         text = f"its status says that it is ready, and no pod of {names} is Ready"
         yield scope.finding(

@@ -104,8 +104,8 @@ def _reasons(
     kind, prefix = dialect.kind.kind, dialect.subject_kind
     reads = (resource, r.PODS, r.NODES, r.DEPLOYMENTS)
     named = prefix if prefix == kind.lower() else f"{kind.lower()}.{dialect.kind.group}"
-    told = {"kind": kind, "resource": named, "do": dialect.do}
-    yield from reasons_of(rows, prefix, told=told, reads=reads)
+    texts = {"kind": kind, "resource": named, "do": dialect.do}
+    yield from reasons_of(rows, prefix, texts=texts, reads=reads)
     yield ready_row(
         f"{prefix}Ready",
         f"A {kind} serves.",

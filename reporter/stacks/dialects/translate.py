@@ -30,7 +30,7 @@ class Kinds:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidClaim:
+class MatchedClaim:
     """A claim that matches: its text for messages, and its condition, if it is in one."""
 
     claim: ClaimData
@@ -150,18 +150,18 @@ class DialectScope(SubjectScope[o.KubeObject]):
         return self.kinds.workloads["Deployment"], None
 
     @cached_property
-    def said(self) -> tuple[SaidClaim, ...]:
+    def claims(self) -> tuple[MatchedClaim, ...]:
         """The claims that match; the first of each condition."""
-        found: dict[tuple[str, str], list[SaidClaim]] = {}
+        found: dict[tuple[str, str], list[MatchedClaim]] = {}
         for number, claim in enumerate(self.dialect.claims):
             about = (claim.of, claim.condition or f"{number}")
             objects = self.read.others[claim.of] if claim.of else (self.object,)
             if about not in found:
-                told = [each for obj in objects for each in self._told(claim, obj)]
-                found |= {about: told} if told else {}
+                matched = [each for obj in objects for each in self._matched(claim, obj)]
+                found |= {about: matched} if matched else {}
         return tuple(chain.from_iterable(found.values()))
 
-    def _told(self, claim: ClaimData, obj: o.KubeObject) -> Iterator[SaidClaim]:
+    def _matched(self, claim: ClaimData, obj: o.KubeObject) -> Iterator[MatchedClaim]:
         kind = self.dialect.also_reads[claim.of].kind.kind if claim.of else ""
         whose = f"{kind} {obj.name}: " if kind else ""
         if claim.at is None:
@@ -170,7 +170,7 @@ class DialectScope(SubjectScope[o.KubeObject]):
             right = known and (not claim.reasons or known.reason in claim.reasons)
             if known and right and known.status == status:
                 text = f"{whose}{known.type} is {known.status}, {words(known)}"
-                yield SaidClaim(claim, text, known)
+                yield MatchedClaim(claim, text, known)
             return
         read, last = self.read, claim.at.ways[0].steps[-1].name
         for key, entry in read.entries(claim.each, obj):
@@ -179,7 +179,7 @@ class DialectScope(SubjectScope[o.KubeObject]):
             if value is not None:
                 text = next((f": {each}" for _, each in read.values(claim.text, entry, key)), "")
                 text = f"{whose}{f'{key} ' if key else ''}{last} is {value}{text}"
-                yield SaidClaim(claim, text, None)
+                yield MatchedClaim(claim, text, None)
 
     @cached_property
     def controller(self) -> o.Deployment | None:

@@ -232,13 +232,13 @@ class Claim:
     def write(self, left_out: tuple[str, ...], now: datetime, *, whole: bool) -> StatusWrite:
         part = our_share(self.derived.dated(now).status, whole=whole, without=left_out)
         # An apply spells out an empty list of roles, because an empty status is refused.
-        said = part if whole or ROLE_STATUSES in left_out else {ROLE_STATUSES: [], **part}
+        status = part if whole or ROLE_STATUSES in left_out else {ROLE_STATUSES: [], **part}
         return StatusWrite(
             resource=self.resource,
             object=replace(self.derived.object, uid=self.modelserving.metadata.uid),
             method=Method.REPLACE if whole else Method.APPLY,
             version=self.version,
-            status=said,
+            status=status,
             asked=digest(part),
             left_out=left_out,
         )

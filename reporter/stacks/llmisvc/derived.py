@@ -50,15 +50,15 @@ def pool_ready(parents: Collection[Parent], pools: Iterable[InferencePool | None
     Releases up to v0.19 require any Gateways instead, which must all accept it. If the two rules
     differ, the answer is None.
     """
-    said = [
+    entries = [
         (parent_of(each.parent_ref, pool.namespace), is_true(each.condition("Accepted")))
         for pool in pools
         if pool is not None
         for each in pool.status.parents or ()
     ]
-    accepting = {parent for parent, accepted in said if accepted}
+    accepting = {parent for parent, accepted in entries if accepted}
     now = bool(parents) and accepting.issuperset(parents)
-    before = bool(said) and all(accepted for _, accepted in said)
+    before = bool(entries) and all(accepted for _, accepted in entries)
     return now if now is before else None
 
 

@@ -225,14 +225,16 @@ class ModelService(KubeObject, frozen=True):
     @property
     def has_pod_monitors(self) -> bool:
         """True if PodMonitors should exist: unless `spec.monitoring.podMonitor` is off."""
-        told = self.pod_monitoring
-        return told is None or told.enabled
+        monitoring = self.pod_monitoring
+        return monitoring is None or monitoring.enabled
 
     @property
     def has_service_monitor(self) -> bool:
         """True if a ServiceMonitor should exist: only with a pool in the spec and monitoring on."""
-        told = self.pod_monitoring
-        return self.spec.inference_pool is not None and told is not None and told.enabled
+        monitoring = self.pod_monitoring
+        return (
+            self.spec.inference_pool is not None and monitoring is not None and monitoring.enabled
+        )
 
 
 class SecretKey(Part, frozen=True):

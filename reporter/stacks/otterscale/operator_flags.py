@@ -107,23 +107,23 @@ def given_of(flags: Mapping[str, str]) -> Given:
     return given
 
 
-def told_by(arguments: Iterable[str]) -> Given:
+def given_by(arguments: Iterable[str]) -> Given:
     """Return the provider and the default Gateway that the operator's arguments set.
 
     Go accepts one hyphen or two, and a value after `=` or as the next argument. The last of several
     counts; a value that the kubelet fills in, `$(NAME)`, is ignored.
     """
-    told: dict[str, str] = {}
+    given: dict[str, str] = {}
     flag = ""
     for argument in arguments:
         if flag:
-            told[FLAGS[flag]], flag = argument, ""
+            given[FLAGS[flag]], flag = argument, ""
             continue
         name, is_set, value = argument.lstrip("-").partition("=")
         if not argument.startswith("-") or FLAGS.get(name) not in _READ:
             continue
         if is_set:
-            told[FLAGS[name]] = value
+            given[FLAGS[name]] = value
         else:
             flag = name
-    return {field: value for field, value in told.items() if "$(" not in value}
+    return {field: value for field, value in given.items() if "$(" not in value}

@@ -44,10 +44,10 @@ def probe_ways(scope: WorkloadScope) -> Iterator[Finding]:
 def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if each role has an available replica, and requests reach the pods."""
     if all_serve(scope.roles) and not any(probe_ways(scope)):
-        told = ", ".join(
+        text = ", ".join(
             f"{each.title}{each.available}/{each.replicas} available" for each in scope.roles
         )
-        yield scope.evidence(w.READY, told)
+        yield scope.evidence(w.READY, text)
 
 
 def probe_serving(scope: WorkloadScope) -> Iterator[ServingEvidence]:

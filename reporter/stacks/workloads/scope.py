@@ -187,9 +187,9 @@ def models_of(snapshot: Snapshot, catalogue: Catalogue) -> tuple[tuple[Member, .
 def _is_model(obj: o.KubeObject) -> bool:
     if not isinstance(obj, o.Deployment | o.StatefulSet | o.LeaderWorkerSet):
         return False
-    said = obj.metadata.annotations.is_model if obj.metadata.annotations else None
-    if said in {"true", "false"}:
-        return said == "true"
+    is_model = obj.metadata.annotations.is_model if obj.metadata.annotations else None
+    if is_model in {"true", "false"}:
+        return is_model == "true"
     labels = labels_of(obj) | (obj.metadata.labels or {})
     if any(each in labels for each in _OTHERS):
         return False

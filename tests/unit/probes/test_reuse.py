@@ -279,13 +279,13 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
 
     here, other = snapshot_of(namespace("team")), snapshot_of(namespace("team"))
     first = asking(failing, here, Answered())
-    (unjudged,) = first.answers[subject].said.unjudged
+    (unjudged,) = first.answers[subject].evaluation.unjudged
     assert unjudged.about == subject
     assert unjudged.cause.startswith("OverflowError in reporter/")
     again = asking(failing, here, first)
     assert asked == ["failing"]
     mended = asking(lambda _scope: empty, other, again)
-    assert mended.answers[subject].said == empty
+    assert mended.answers[subject].evaluation == empty
 
 
 FAILING = {

@@ -25,7 +25,7 @@ def memory(*faults, ripe=False):
     episodes = {}
     for found, since, told in faults:
         fault = FaultMemory(
-            since=since, first_seen=timedelta(0), last_seen=timedelta(0), ripe=told or ripe, told=told,
+            since=since, first_seen=timedelta(0), last_seen=timedelta(0), ripe=told or ripe, fired=told,
             uid=found.related.uid, finding=found, began_seen={},
         )  # fmt: skip
         clock = (found.related, found.budget is not None)

@@ -91,7 +91,7 @@ def episode(*before, disposition=Disposition.PENDING, forgotten=False):
             first_seen=START.boot,
             last_seen=START.boot,
             ripe=each.ripe,
-            told=False,
+            fired=False,
             uid=each.finding.related.uid,
             finding=None if forgotten else each.finding,
             began_seen={},
@@ -185,7 +185,7 @@ def test_what_does_not_rest_any_more_on_a_node_that_is_back(now, before):
 
 
 def test_what_was_left_to_tell_rests_on_a_node_that_is_back_too():
-    given = candidate(fault(), before=episode(fault(lost="n-1")), told=(fault(),))
+    given = candidate(fault(), before=episode(fault(lost="n-1")), reported=(fault(),))
     assert state_of(judge(given, upstreams(firing=["n-1"]))) == SUPPRESSED
 
 
@@ -212,8 +212,8 @@ OFF_TOO, YOUNG = fault("p-3"), young("p-4")
     {
         "one of two": (candidate(ON, OFF), UNTOUCHED, (OFF,)),
         "none": (candidate(OFF, OFF_TOO), UNTOUCHED, ()),
-        "what was left to tell is off": (candidate(ON, OFF, OFF_TOO, told=(OFF,)), UNTOUCHED, (OFF,)),
-        "of what was left to tell one": (candidate(ON, OFF, OFF_TOO, told=(ON, OFF)), UNTOUCHED, (OFF,)),
+        "what was left to tell is off": (candidate(ON, OFF, OFF_TOO, reported=(OFF,)), UNTOUCHED, (OFF,)),
+        "of what was left to tell one": (candidate(ON, OFF, OFF_TOO, reported=(ON, OFF)), UNTOUCHED, (OFF,)),
         "all but a young one": (candidate(ON, YOUNG), SUPPRESSED, ()),
         "all": (candidate(ON, ON_TOO), SUPPRESSED, ()),
     },
@@ -221,7 +221,7 @@ OFF_TOO, YOUNG = fault("p-3"), young("p-4")
 def test_which_faults_are_told(given, state, told):
     """Those that the node does not explain; if it explains none, all are reported."""
     found = judge(given, upstreams(firing=["n-1"]))
-    assert (state_of(found), found.told) == (state, told)
+    assert (state_of(found), found.reported) == (state, told)
 
 
 @pytest.mark.parametrize("disposition", [Disposition.SUPPRESSED, Disposition.HELD], ids=str)

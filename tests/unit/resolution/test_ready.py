@@ -9,7 +9,7 @@ from reporter.model.finding import Evaluation, KnownSubject, Unjudged
 from reporter.model.instant import rfc3339_micro
 from reporter.model.subject import CLUSTER
 from reporter.resolution import Memory
-from reporter.resolution.memory import StandingReady, Steps
+from reporter.resolution.memory import CachedReady, Steps
 from reporter.resolution.ready import find_ready
 from reporter.resolution.records import records_of
 from reporter.resolution.state import PassState
@@ -160,7 +160,7 @@ def test_a_ready_is_due_until_it_is_on_record(events):
     for at in (100, 101, 102):
         resolver.look(at, ready=READY, seen=snapshot(events=events))
         assert due(resolver) == [str(MODEL)]
-        assert MODEL not in resolver.memory.told
+        assert MODEL not in resolver.memory.answered
 
 
 @pytest.mark.parametrize(("created", "expected"), [(0, [str(MODEL)]), (1, [])])
@@ -292,17 +292,17 @@ def test_what_was_told_is_handed_on_as_it_is():
     """So the next pass sees at once that it is the same."""
     first = passing(MODEL, OLD, TOLD)
     found = find_ready(first, ())
-    assert [len(each) for each in found.told.values()] == [1]
-    memory = replace(first.memory, told=dict(found.told))
-    assert find_ready(later(first, memory=memory), ()).told is memory.told
+    assert [len(each) for each in found.answered.values()] == [1]
+    memory = replace(first.memory, answered=dict(found.answered))
+    assert find_ready(later(first, memory=memory), ()).answered is memory.answered
 
 
 def test_what_was_told_of_who_is_gone_is_forgotten():
     """And only about those."""
     first = passing(MODEL, OLD, TOLD)
     found = find_ready(first, ())
-    memory = replace(first.memory, told={**found.told, CLUSTER: frozenset()})
-    assert find_ready(later(first, memory=memory), ()).told == found.told
+    memory = replace(first.memory, answered={**found.answered, CLUSTER: frozenset()})
+    assert find_ready(later(first, memory=memory), ()).answered == found.answered
 
 
 PODS = "inferencesetModelPodsNotReady"
@@ -322,25 +322,25 @@ WORKS, KNOWN, ON_RECORD, OWN = (
         pytest.param({"own": ["r", "s"]}, False, id="another record"),
         pytest.param({"evidence": evidence(MODEL)}, False, id="other evidence"),
         pytest.param({"known": KnownSubject(MODEL, NOON)}, False, id="another subject"),
-        pytest.param({"told": None}, False, id="nothing told"),
-        pytest.param({"told": ON_RECORD | {("f", NOON)}}, False, id="more told"),
+        pytest.param({"answered": None}, False, id="nothing told"),
+        pytest.param({"answered": ON_RECORD | {("f", NOON)}}, False, id="more told"),
     ],
 )
 def test_a_verdict_rests_on_all_that_it_was_made_of(other, holds):
     """Results of probes are the same objects or different ones."""
-    stands = StandingReady(evidence=WORKS, known=KNOWN, own=OWN, told=ON_RECORD, ready=None)
-    given = {"evidence": WORKS, "known": KNOWN, "told": ON_RECORD, "own": OWN} | other
+    stands = CachedReady(evidence=WORKS, known=KNOWN, own=OWN, answered=ON_RECORD, ready=None)
+    given = {"evidence": WORKS, "known": KNOWN, "answered": ON_RECORD, "own": OWN} | other
     assert stands.holds(**given) is holds
 
 
-def standing():
+def cached():
     """A resolver that remembers a model as ready and reported."""
     resolver = Resolver(created=NOON - seconds(60))
     resolver.look(0, ready=[WORKS])
     told = snapshot(events=resolver.events())
     for at in (1, 2):
         resolver.look(at, ready=[WORKS], seen=told)
-    assert MODEL in resolver.memory.standing
+    assert MODEL in resolver.memory.cached_ready
     assert due(resolver) == []
     resolver.told = told
     return resolver
@@ -348,30 +348,30 @@ def standing():
 
 def test_who_stands_is_not_decided_again_for_another():
     """There are thousands of subjects, and most passes are about one of them."""
-    resolver = standing()
-    stands = resolver.memory.standing[MODEL]
+    resolver = cached()
+    stands = resolver.memory.cached_ready[MODEL]
     resolver.look(3, ready=[WORKS, evidence(HARNESS)], seen=resolver.told)
-    assert resolver.memory.standing[MODEL] is stands
+    assert resolver.memory.cached_ready[MODEL] is stands
     assert {each.subject for each in resolver.report.ready} == {HARNESS, MODEL}
 
 
 def test_a_warning_about_who_stands_calls_for_another_ready():
     """It came after everything that was reported."""
-    resolver = standing()
+    resolver = cached()
     resolver.look(3, ready=[WORKS], seen=snapshot(events=warning(2)))
     assert due(resolver) == [str(MODEL)]
 
 
 def test_who_stands_is_told_with_what_its_evidence_says_now():
     """Although its Events are the same."""
-    resolver = standing()
+    resolver = cached()
     resolver.look(3, ready=[replace(WORKS, message="it works otherwise")], seen=resolver.told)
     assert [each.message for each in resolver.report.ready] == ["it works otherwise"]
 
 
 def test_who_stands_and_was_made_anew_begins_anew():
     """A Ready of it would be another Event."""
-    resolver = standing()
+    resolver = cached()
     made = NOON + seconds(3)
     resolver.subjects = [KnownSubject(each.subject, made) for each in resolver.subjects]
     resolver.look(4, ready=[WORKS], seen=resolver.told)

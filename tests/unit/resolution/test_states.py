@@ -419,8 +419,8 @@ def test_a_pass_hands_on_what_it_decided():
     for second in (1, 2):
         resolver.look(second, fault, ready=[evidence(MODEL)], seen=seen)
     memory, report = resolver.memory, resolver.report
-    assert list(memory.told) == [MODEL]
-    assert list(memory.standing) == [MODEL]
+    assert list(memory.answered) == [MODEL]
+    assert list(memory.cached_ready) == [MODEL]
     assert [each.object.name for each in memory.mutes] == ["demo"]
     assert memory.states == {each.subject: each for each in report.states}
     assert memory.changes.at == report.now

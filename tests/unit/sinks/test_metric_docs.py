@@ -195,7 +195,7 @@ def test_a_delay_runs_from_the_start_of_the_episode():
     """By the clock of the API server; an episode that begins in the future took no time."""
     made = metrics()
     for seconds in (62, 1000, -5):
-        made.episode_told(NOW - timedelta(seconds=seconds))
+        made.observe_delay(NOW - timedelta(seconds=seconds))
     text = generate_latest(LiveMetrics(made, Busy())).decode()
     assert "status_reporter_event_delay_seconds_sum 1062.0" in text
     assert 'status_reporter_event_delay_seconds_bucket{le="60.0"} 1.0' in text

@@ -221,7 +221,7 @@ def _replica(
     return None
 
 
-_TOLD_OF_RECONCILE: Final = ("InferenceReady", "ResourceReady", "WorkspaceSucceeded")
+_OF_RECONCILE: Final = ("InferenceReady", "ResourceReady", "WorkspaceSucceeded")
 
 
 def _without_pod(workspace: Workspace, pods: tuple[Pod, ...], startup: timedelta) -> WorkspaceFault:
@@ -230,8 +230,8 @@ def _without_pod(workspace: Workspace, pods: tuple[Pod, ...], startup: timedelta
     A refusal of the API server, as by a webhook or a quota, does not go away by waiting, so it has
     no budget. The condition's time does not date it: the condition was False before.
     """
-    told = map(workspace.status.condition, _TOLD_OF_RECONCILE)
-    error = next(filter(None, map(reconcile_error, told)), "")
+    conditions = map(workspace.status.condition, _OF_RECONCILE)
+    error = next(filter(None, map(reconcile_error, conditions)), "")
     lacks = "has no running pod" if pods else "has no pod"
     if is_refusal(error):
         return WorkspaceFault(
@@ -407,15 +407,15 @@ def probe_node_pressure(scope: AnyScope) -> Iterator[Finding]:
     counts only for a node that cannot be read or does not say.
     """
     reason, workspaces = scope.named(reasons.MODEL_NODE_PRESSURE), scope.workspaces
-    told = dict(entry for each in workspaces for entry in _told_by(each).items())
+    reported = dict(entry for each in workspaces for entry in _reported_by(each).items())
     names = {each.spec.node_name for each in scope.pods if each.spec.node_name and counts(each)}
-    names.update(*(each.status.worker_nodes or () for each in workspaces), told)
+    names.update(*(each.status.worker_nodes or () for each in workspaces), reported)
     for name in sorted(names):
         node = scope.snapshot[NODES].get("", name)
         if node is not None and any(_pressures(node)):
             yield _from_node(scope, node)
-        elif name in told and not _denied(name, node, scope.snapshot):
-            workspace, types = told[name]
+        elif name in reported and not _denied(name, node, scope.snapshot):
+            workspace, types = reported[name]
             yield scope.finding(
                 reason=reason,
                 related=NODES.ref_named("", name),
@@ -424,7 +424,7 @@ def probe_node_pressure(scope: AnyScope) -> Iterator[Finding]:
                 severity=types.count("Pressure"),
             )
     for each in workspaces if not scope.snapshot.known(NODES) else ():
-        if _pressure_text(each) and not _told_by(each):
+        if _pressure_text(each) and not _reported_by(each):
             yield scope.finding(
                 reason=reason,
                 related=reasons.WORKSPACES.ref(each),
@@ -461,7 +461,7 @@ def _from_node(scope: AnyScope, node: Node) -> Finding:
     )
 
 
-def _told_by(workspace: Workspace) -> dict[str, tuple[str, str]]:
+def _reported_by(workspace: Workspace) -> dict[str, tuple[str, str]]:
     """Return the nodes that a Workspace reports, each with the Workspace and the pressures."""
     text = _pressure_text(workspace)
     return {node: (workspace.name, types) for node, types in _ENTRY.findall(text)}

@@ -20,7 +20,7 @@ from reporter.workload.replica_faults import MISSING
 _ROUTE_MISSING, _POOL_MISSING, _NO_POD, _FAILED = 28, 22, 15, 10
 """Severities. A parent's report of a missing Service has 20 (`workload/routing.py`)."""
 
-_SAID_OF_SERVICE: Final = "ResolvedRefs is False (InvalidExtensionRef)"
+_SERVICE_FAULT: Final = "ResolvedRefs is False (InvalidExtensionRef)"
 """The cause that a parent reports for a pool whose endpoint picker's Service is missing."""
 
 
@@ -86,19 +86,19 @@ def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[routing.
     report the missing Service later: then it is one fault, since the first of them saw it.
     """
     yield from routing.wrong_port(pool, scope.snapshot)
-    said = tuple(routing.pool_faults(pool, scope.snapshot))
+    faults = tuple(routing.pool_faults(pool, scope.snapshot))
     service = routing.missing_picker_service(pool, scope.snapshot)
     if not service or any(each.name == service and each.fault == MISSING for each in scope.pickers):
-        yield from said
+        yield from faults
         return
-    same = [each for each in said if each.cause == _SAID_OF_SERVICE]
+    same = [each for each in faults if each.cause == _SERVICE_FAULT]
     yield routing.ParentFault(
         f"Service {service} missing",
         f"its endpoint picker's Service {service} does not exist",
         NO_SERVICE,
         min((each.transition for each in same if each.transition), default=None),
     )
-    yield from (each for each in said if each not in same)
+    yield from (each for each in faults if each not in same)
 
 
 def _selects_none(scope: InferenceSetScope, pool: InferencePool) -> Iterator[Finding]:

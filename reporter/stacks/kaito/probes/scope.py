@@ -55,9 +55,9 @@ class ModelScope(SubjectScope[KaitoT_co]):
         """How many replicas have all of their pods, and all of them Ready."""
         count = 0
         for workspace in self.workspaces:
-            standing = [each for each in pods_of(workspace, self.pods) if counts(each)]
-            wanted = wanted_pods(workspace, standing)
-            count += len(standing) >= wanted and all(map(is_ready, standing))
+            present = [each for each in pods_of(workspace, self.pods) if counts(each)]
+            wanted = wanted_pods(workspace, present)
+            count += len(present) >= wanted and all(map(is_ready, present))
         return count
 
     def named(self, reason: str) -> str:

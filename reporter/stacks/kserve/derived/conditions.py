@@ -195,20 +195,23 @@ def _combined(type_: str, deployments: Sequence[Deployment]) -> Condition | None
     It is True only if all are True, else False, even if one is Unknown. A reason that all share
     appears once; differing reasons, and all messages, have a prefix each.
     """
-    said = [
+    found = [
         (each, condition) for each in deployments if (condition := each.status.condition(type_))
     ]
-    if not said or len(said) < len(deployments):
+    if not found or len(found) < len(deployments):
         return None
-    if len(said) == 1:
-        return said[0][1]
+    if len(found) == 1:
+        return found[0][1]
     prefixes = [
-        "worker-container" if "worker" in each.name else "predictor-container" for each, _ in said
+        "worker-container" if "worker" in each.name else "predictor-container" for each, _ in found
     ]
-    reasons, messages = [each.reason or "" for _, each in said], [each.message for _, each in said]
+    reasons, messages = (
+        [each.reason or "" for _, each in found],
+        [each.message for _, each in found],
+    )
     return Condition(
         type=type_,
-        status="True" if all(each.status == "True" for _, each in said) else "False",
+        status="True" if all(each.status == "True" for _, each in found) else "False",
         reason=reasons[0] if len(set(reasons)) == 1 else _joined(prefixes, reasons),
         message=_joined(prefixes, messages),
     )

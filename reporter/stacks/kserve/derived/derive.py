@@ -316,8 +316,8 @@ def _models(
     failed = False
     if facts.mode is api.Mode.KNATIVE:
         service = (facts.services or {}).get(api.Component.PREDICTOR)
-        said = (service.status.conditions or ()) if service else ()
-        failed = any(each.status == FALSE for each in said)
+        conditions = (service.status.conditions or ()) if service else ()
+        failed = any(each.status == FALSE for each in conditions)
         predictor = components.get(api.Component.PREDICTOR.value, api.ComponentStatus())
         newest = predictor.latest_created_revision == predictor.latest_ready_revision
         loaded = loaded and newest

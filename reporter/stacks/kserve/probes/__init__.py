@@ -33,7 +33,7 @@ def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:
         return
     if not scope.shows_ready:
         return
-    parts = ", ".join(_told(scope, each) for each in scope.components)
+    parts = ", ".join(_in_words(scope, each) for each in scope.components)
     yield scope.evidence(READY, parts)
 
 
@@ -109,7 +109,7 @@ def _agrees(scope: InferenceServiceScope) -> bool:
     )
 
 
-def _told(scope: InferenceServiceScope, component: Component) -> str:
+def _in_words(scope: InferenceServiceScope, component: Component) -> str:
     if scope.at_zero(component):
         return f"0 {component} replicas wanted"
     rolled_out = scope.status_of(component).latest_rolledout_revision

@@ -172,11 +172,11 @@ def _became_ready(scope: InferenceServiceScope) -> datetime | None:
     """Return when the last component became ready; KServe updates the rest a moment later."""
     services = (scope.facts.services or {}).values()
     deployments = chain.from_iterable((scope.facts.deployments or {}).values())
-    said = chain(
+    conditions = chain(
         (each.status.condition(api.READY) for each in services),
         (each.status.condition(AVAILABLE) for each in deployments),
     )
-    return latest(*(each.last_transition_time for each in said if is_true(each)))
+    return latest(*(each.last_transition_time for each in conditions if is_true(each)))
 
 
 def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -246,13 +246,14 @@ def last_change(scope: InferenceServiceScope, *, pods: bool) -> datetime | None:
         found += (scope.facts.services or {}).values()
     else:
         found += chain.from_iterable((scope.facts.deployments or {}).values())
-    said = (each for one in found for each in one.status.conditions or ())
+    conditions = (each for one in found for each in one.status.conditions or ())
     return latest(
-        *map(last_written, (scope.object, *found)), *(each.last_transition_time for each in said)
+        *map(last_written, (scope.object, *found)),
+        *(each.last_transition_time for each in conditions),
     )
 
 
-_MOST_TOLD: Final = 5
+_MOST_NAMED: Final = 5
 _OF_PODS: Final = "modelStatus."
 """Prefix of fields that depend on pods."""
 
@@ -269,11 +270,11 @@ def probe_stale(scope: InferenceServiceScope) -> Iterator[Finding]:
     fields = differs(stored, scope.derivation)
     if not fields:
         return
-    more = f" and {len(fields) - _MOST_TOLD} more" if len(fields) > _MOST_TOLD else ""
+    more = f" and {len(fields) - _MOST_NAMED} more" if len(fields) > _MOST_NAMED else ""
     yield scope.finding(
         reason=reasons.STATUS_STALE,
         related=scope.ref,
         cause=fields[0],
-        text=f"its status does not match its objects, in {', '.join(fields[:_MOST_TOLD])}{more}",
+        text=f"its status does not match its objects, in {', '.join(fields[:_MOST_NAMED])}{more}",
         created=last_change(scope, pods=any(each.startswith(_OF_PODS) for each in fields)),
     )

@@ -111,7 +111,7 @@ def _about(
     looping = status.state is not None and status.state.waiting is not None
     failure = _failure(status)
     code = "" if failure.exit_code is None else f", exit code {failure.exit_code}"
-    why, diagnosis = why_ended(pod, status, scope.snapshot, otherwise=_told(failure))
+    why, diagnosis = why_ended(pod, status, scope.snapshot, otherwise=_in_words(failure))
     return scope.finding(
         reason=reason,
         related=PODS.ref(pod),
@@ -137,7 +137,7 @@ def _by_status(scope: InferenceServiceScope) -> Iterator[Finding]:
         reason=reasons.MODEL_LOAD_FAILED,
         related=scope.ref,
         cause=info.reason or FAILED,
-        text=f"{_NOT_LOADED}{_told(info)}{_still(scope)}",
+        text=f"{_NOT_LOADED}{_in_words(info)}{_still(scope)}",
     )
 
 
@@ -153,13 +153,13 @@ def _unusual(failure: FailureInfo) -> str:
     return f", {failure.reason}" if failure.reason not in ("", FAILED) else ""
 
 
-def _told(failure: FailureInfo) -> str:
+def _in_words(failure: FailureInfo) -> str:
     """Return a failure in words: its reason unless it is the usual one, exit code, last words."""
     reason = _unusual(failure)
     code = failure.exit_code
     how = "" if code is None else f" ({exit_words(code, failure.reason)})"
-    said = last_words(failure.message)
-    return f"{reason}{how}{f': {said}' if said else ''}"
+    words = last_words(failure.message)
+    return f"{reason}{how}{f': {words}' if words else ''}"
 
 
 def _still(scope: InferenceServiceScope, pod: Pod | None = None) -> str:

@@ -69,14 +69,14 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
         return
     for component in scope.components:
         status, percent = scope.status_of(component), scope.canary_percent(component)
-        told = read_component(status, percent)
+        shown = read_component(status, percent)
         others = others_with_traffic(status, status.latest_ready_revision)
-        if Conclusion.NEWEST_NOT_READY in told:
+        if Conclusion.NEWEST_NOT_READY in shown:
             yield _not_ready(scope, component, status)
-        elif Conclusion.ROLLOUT_NOT_FINISHED in told and _may_be_stuck(scope, component, status):
+        elif Conclusion.ROLLOUT_NOT_FINISHED in shown and _may_be_stuck(scope, component, status):
             yield _stuck(scope, component, status)
         ready, served = status.latest_ready_revision, " and ".join(others)
-        if Conclusion.ROLLED_BACK in told and others:
+        if Conclusion.ROLLED_BACK in shown and others:
             yield scope.finding(
                 reason=reasons.ROLLED_BACK,
                 related=scope.object_ref(component),
@@ -84,8 +84,8 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
                 text=f"{component} is rolled back: requests go to {served}, none to {ready}, which "
                 "is ready",
             )
-        asked = Conclusion.ROLLOUT_NOT_FINISHED not in told and not strays(status, percent)
-        if Conclusion.CANARY in told and others and asked:
+        asked = Conclusion.ROLLOUT_NOT_FINISHED not in shown and not strays(status, percent)
+        if Conclusion.CANARY in shown and others and asked:
             entry = latest_entry(status)
             yield scope.finding(
                 reason=reasons.CANARY_IN_PROGRESS,
@@ -111,7 +111,7 @@ def _not_ready(
     else:
         serves = "no revision was ever ready"
     late = _too_late(scope, newest, condition) if failed else ""
-    what = f"has failed, {_told(condition)}{late}" if failed else "is not ready yet"
+    what = f"has failed, {_in_words(condition)}{late}" if failed else "is not ready yet"
     revision = _FAILED if failed else _STARTING
     return scope.finding(
         reason=reasons.REVISION_NOT_READY,
@@ -149,19 +149,19 @@ def _too_late(
     return f"; its image was pulled only after that, in {found[1]}" if found else ""
 
 
-def _told(condition: KnativeCondition | None) -> str:
+def _in_words(condition: KnativeCondition | None) -> str:
     """Return a condition's message with its meaning; requests are cut to their host, not a link."""
     if condition is None or not condition.message:
         return words(condition)
-    said = detail(condition.reason, _REQUEST.sub(r"\1:", condition.message))
+    text = detail(condition.reason, _REQUEST.sub(r"\1:", condition.message))
     meanings = (means for needle, means in _MEANINGS if needle in condition.message)
-    return "; ".join((said, *meanings))
+    return "; ".join((text, *meanings))
 
 
 def _of_route(scope: InferenceServiceScope, component: Component) -> str:
     """Return a suffix that says what a component's route waits for; empty if it is ready."""
     route = scope.condition(component.route_ready)
-    return "" if route is None or is_true(route) else f"; {route.type}: {_told(route)}"
+    return "" if route is None or is_true(route) else f"; {route.type}: {_in_words(route)}"
 
 
 def _may_be_stuck(
@@ -316,12 +316,12 @@ def _without_target(
     A canary also begins like this, while its newer revision is not ready: then it has the time
     `wait`, counted from `began`.
     """
-    told = read_component(status, percent)
-    if percent is None or percent >= WHOLE or Conclusion.SPLIT_OVER_ONE not in told:
+    shown = read_component(status, percent)
+    if percent is None or percent >= WHOLE or Conclusion.SPLIT_OVER_ONE not in shown:
         return None
     revision = status.latest_ready_revision
-    starts = Conclusion.NEWEST_NOT_READY in told
-    if Conclusion.NO_FALLBACK in told and not starts:
+    starts = Conclusion.NEWEST_NOT_READY in shown
+    if Conclusion.NO_FALLBACK in shown and not starts:
         return _Fault(
             "no revision to go back to",
             f"canaryTrafficPercent is {percent}, and there is no earlier revision to go back to: "
@@ -367,11 +367,11 @@ def _stray(status: ComponentStatus, percent: int | None) -> _Fault | None:
     found = strays(status, percent)
     if not found:
         return None
-    told = " and ".join(f"revision {name} gets {share} percent" for name, share in found)
+    shares = " and ".join(f"revision {name} gets {share} percent" for name, share in found)
     asked = status.latest_rolledout_revision
     return _Fault(
         f"{found[0][0]} instead of {asked}",
-        f"{told} of the requests, and the spec asks for {asked}",
+        f"{shares} of the requests, and the spec asks for {asked}",
         _OTHER,
         _ROLLOUT,
     )

@@ -194,7 +194,7 @@ def revision_of(pod: Pod) -> str:
     return pod.metadata.label(api.REVISION_LABEL) or ""
 
 
-def standing(pods: Sequence[Pod]) -> Sequence[Pod]:
+def remaining(pods: Sequence[Pod]) -> Sequence[Pod]:
     """Return the pods that are not being deleted, or all of them if all are."""
     return [pod for pod in pods if not pod.deleting] or pods
 
@@ -221,7 +221,7 @@ def revisions_of(facts: ModelServingFacts) -> Revisions:
         _described(modelserving, kept)
         or _newest_unkept(modelserving, pods, kept)
         or _of_no_record(modelserving, pods, facts.revisions)
-        or _told(modelserving, kept)
+        or _by_kthena(modelserving, kept)
     )
     hashes: defaultdict[str, set[str]] = defaultdict(set)
     for pod in pods if modelserving.rolls_roles and update else ():
@@ -278,7 +278,7 @@ def _of_no_record(
     return modelserving.status.update_revision if changed else found.pop()
 
 
-def _told(modelserving: api.ModelServing, kept: Mapping[str, Roles]) -> str:
+def _by_kthena(modelserving: api.ModelServing, kept: Mapping[str, Roles]) -> str:
     """Return the revision that Kthena itself recorded for this spec.
 
     If the CRD stores fields of pod templates that Kthena does not know, as the CRD of our chart

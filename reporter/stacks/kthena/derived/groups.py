@@ -35,8 +35,8 @@ from reporter.stacks.kthena.derived.facts import (
     Roles,
     commonest,
     owned,
+    remaining,
     revision_of,
-    standing,
 )
 from reporter.workload.pod import had_been_ready, is_ready
 
@@ -327,7 +327,7 @@ class _Group:
                 pods=tuple(sorted(pods, key=lambda pod: pod.name)),
                 listed=not removed,
                 outdated=self.facts.modelserving.rolls_roles
-                and any(self.revisions.is_old_role(pod, role.name) for pod in standing(pods)),
+                and any(self.revisions.is_old_role(pod, role.name) for pod in remaining(pods)),
                 protected=not removed and len(found) < kept,
                 row=row.name,
             )
@@ -341,7 +341,7 @@ class _Group:
         the controller is completing the instance by the current spec. If nothing is known of a
         removed role, the existing pods are assumed to be complete.
         """
-        found = {revision_of(pod) for pod in standing(pods)}
+        found = {revision_of(pod) for pod in remaining(pods)}
         own = self.revisions.role_in(found.pop(), role.name) if len(found) == 1 else None
         if own is not None:
             return own.pods
@@ -350,7 +350,7 @@ class _Group:
     def age(self, judged: _Judged, *, protected: bool) -> GroupAge:
         """Return its age by its pods, or by the old instances if they are updated one by one."""
         update = self.revisions.update
-        found = sorted(revision_of(pod) for pod in standing(self.parts.pods))
+        found = sorted(revision_of(pod) for pod in remaining(self.parts.pods))
         if not self.facts.modelserving.rolls_roles:
             updated = bool(update) and set(found) == {update}
             return GroupAge(
@@ -360,7 +360,7 @@ class _Group:
                 protected=protected,
             )
         old = [each for each in judged.instances if each.outdated]
-        before = sorted(revision_of(pod) for each in old for pod in standing(each.pods))
+        before = sorted(revision_of(pod) for each in old for pod in remaining(each.pods))
         older = [each for each in before if each != update]
         return GroupAge(
             revision=commonest(older or before or ([update] if update in found else found)),

@@ -55,7 +55,7 @@ def probe_serving(scope: ModelServingScope) -> Iterator[ServingEvidence]:
         )
 
 
-_MOST_TOLD: Final = 3
+_MOST_NAMED: Final = 3
 
 
 def probe_spec(scope: ModelServingScope) -> Iterator[Finding]:
@@ -63,13 +63,13 @@ def probe_spec(scope: ModelServingScope) -> Iterator[Finding]:
     broken = violations(scope.object)
     if not broken:
         return
-    told = "; ".join(f"{field}: {text}" for field, text in broken[:_MOST_TOLD])
-    more = f"; and {len(broken) - _MOST_TOLD} more" if len(broken) > _MOST_TOLD else ""
+    rules = "; ".join(f"{field}: {text}" for field, text in broken[:_MOST_NAMED])
+    more = f"; and {len(broken) - _MOST_NAMED} more" if len(broken) > _MOST_NAMED else ""
     yield scope.finding(
         reason=INVALID_SPEC,
         related=scope.ref,
         cause=broken[0][0],
-        text=f"the spec is invalid: {told}{more}",
+        text=f"the spec is invalid: {rules}{more}",
         created=scope.object.created,
         exempt=True,
     )

@@ -48,7 +48,7 @@ from reporter.workload.pod import (
     startup_time,
 )
 
-_MISSING, _NOT_READY, _MOST_TOLD = 20, 10, 5
+_MISSING, _NOT_READY, _MOST_NAMED = 20, 10, 5
 
 
 def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
@@ -103,9 +103,9 @@ def _roles(scope: ModelServingScope, group: GroupState) -> str:
         for each in group.instances
         if each.status is not InstanceStatus.RUNNING
     ]
-    more = len(others) - _MOST_TOLD + group.absent
-    told = ", ".join(others[:_MOST_TOLD]) + (f" and {more} more" if more > 0 else "")
-    return ", ".join(counts) + (f" ({told})" if told else "")
+    more = len(others) - _MOST_NAMED + group.absent
+    named = ", ".join(others[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(counts) + (f" ({named})" if named else "")
 
 
 def _missing(scope: ModelServingScope) -> Iterator[Finding]:
@@ -115,16 +115,16 @@ def _missing(scope: ModelServingScope) -> Iterator[Finding]:
     if count <= 0 or not scope.wants_pods:
         return
     lacking = to_create([each.ordinal for each in scope.groups], modelserving.wanted)
-    names = [f"{modelserving.name}-{ordinal}" for ordinal in islice(lacking, _MOST_TOLD)]
+    names = [f"{modelserving.name}-{ordinal}" for ordinal in islice(lacking, _MOST_NAMED)]
     more = f" and {count - len(names)} more" if count > len(names) else ""
     blocking = min((name for name, group in scope.in_the_way.items() if group in names), default="")
-    told = f"; pod {blocking} is in the way: it has another owner" if blocking else ""
+    why = f"; pod {blocking} is in the way: it has another owner" if blocking else ""
     yield scope.finding(
         reason=reasons.GROUP_NOT_READY,
         related=scope.ref,
         cause=f"{count} of {modelserving.wanted} groups missing",
         text=f"{len(scope.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
-        f"{', '.join(names)}{more}{told or _without_kind(scope) or _stuck_record(scope)}",
+        f"{', '.join(names)}{more}{why or _without_kind(scope) or _stuck_record(scope)}",
         severity=_MISSING,
         created=scope.last_made(owned(modelserving, scope.facts.pods)),
         budget=NOT_MADE_BUDGET,

@@ -132,21 +132,25 @@ def _to_pool(scope: LlmScope, pool: o.InferencePool) -> tuple[o.HttpRoute, ...]:
 
 
 def _unaccepted(scope: LlmScope, pool: o.InferencePool, parent: routing.Parent) -> Finding:
-    said = [
+    refused = [
         condition
         for each, of in _entries(scope)
         if of == parent
         for condition in (each.condition("Accepted"), each.condition("ResolvedRefs"))
         if is_false(condition)
     ]
-    why = f"{said[0].type} is False, {words(said[0])}" if said else "it has written no status"
+    why = (
+        f"{refused[0].type} is False, {words(refused[0])}"
+        if refused
+        else "it has written no status"
+    )
     return scope.finding(
         reason=reasons.POOL_NOT_READY,
         related=r.INFERENCEPOOLS.ref(pool),
         cause=f"not accepted by {parent}",
         text=f"InferencePool {pool.name} is not accepted by {parent}: {why}",
-        severity=_REFUSED if said else _SILENT,
-        transition=said[0].last_transition_time if said else None,
+        severity=_REFUSED if refused else _SILENT,
+        transition=refused[0].last_transition_time if refused else None,
         created=pool.created,
         independent=not is_of_istiod(scope, parent),
     )
@@ -300,12 +304,12 @@ def _of_parent(
     scope: LlmScope, route: o.HttpRoute, parent: routing.Parent
 ) -> routing.ParentFault | None:
     """Judge the status of one parent; policy controllers write the entries without Accepted."""
-    said = (
+    of_parent = (
         each
         for each in route.status.parents or ()
         if routing.parent_of(each.parent_ref, route.namespace) == parent
     )
-    entries = [(each, accepted) for each in said if (accepted := each.condition("Accepted"))]
+    entries = [(each, accepted) for each in of_parent if (accepted := each.condition("Accepted"))]
     if not entries:
         text = f"no controller has accepted it for {parent}"
         return routing.ParentFault("not accepted", text, _NO_STATUS)

@@ -52,10 +52,10 @@ def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
     pools = (each for each in (scope.pool, scope.former_pool) if each is not None)
     routes: tuple[HttpRoute | InferencePool, ...] = (*scope.routes, *pools)
     entries = (entry for each in routes for entry in each.status.parents or ())
-    said = (*(each.status for each in parts), *entries)
+    statuses = (*(each.status for each in parts), *entries)
     return latest(
         *map(last_written, (scope.object, *parts, *routes)),
-        *(each.last_transition_time for status in said for each in status.conditions or ()),
+        *(each.last_transition_time for status in statuses for each in status.conditions or ()),
         *(each.last_transition_time for each in map(scope.condition, fields) if each),
     )
 
@@ -77,14 +77,16 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
     for role in scope.roles:
         if role.ref is not None:
             kind = _CONDITION[role.name == "prefill", role.resource is reasons.LEADERWORKERSETS]
-            said = role.workload.status.condition("Available") if role.workload else None
-            seen = f"{role.ref.kind} {role.ref.name} is {'' if is_true(said) else 'not '}available"
-            yield Worked(kind, PassStage.WORKLOADS, is_true(said), seen)
+            available = role.workload.status.condition("Available") if role.workload else None
+            works = is_true(available)
+            seen = f"{role.ref.kind} {role.ref.name} is {'' if works else 'not '}available"
+            yield Worked(kind, PassStage.WORKLOADS, works, seen)
     for kind, workload in zip(_SCALING, wanted.workloads, strict=False):
         if workload.scaling is not None:
             # KServe's own condition counts, because HPAs are not read.
-            said = scope.condition(kind)
-            yield Worked(kind, PassStage.WORKLOADS, None if said is None else is_true(said))
+            condition = scope.condition(kind)
+            ready = None if condition is None else is_true(condition)
+            yield Worked(kind, PassStage.WORKLOADS, ready)
     if wanted.gateways:
         # `probe_gateways` reports references to missing Gateways.
         known = _can_tell(scope) and all(map(scope.gateway, scope.referred_gateways))
@@ -173,12 +175,12 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
     An error ends KServe's pass, and later fields stay as they were. KServe may report a route or
     Gateway as missing although it exists: it reads them from a cache.
     """
-    stages, said = _reached(scope), {each.type for each in scope.refers_to_nothing}
+    stages, missing = _reached(scope), {each.type for each in scope.refers_to_nothing}
     for each in worked(scope) if stages else ():
         condition = scope.condition(each.type)
         if condition is None or each.ready is None:
             continue
-        if each.stage not in stages and not (each.type in said and each.ready):
+        if each.stage not in stages and not (each.type in missing and each.ready):
             continue
         if is_true(condition) is not each.ready:
             yield each.type
@@ -198,10 +200,10 @@ def _reached(scope: LlmScope) -> frozenset[PassStage]:
 
 def _miscounted(scope: LlmScope) -> Iterator[str]:
     stored = scope.object.status.workloads or WorkloadsStatus()
-    told = {"primary": stored.primary, "prefill": stored.prefill}
+    by_entry = {"primary": stored.primary, "prefill": stored.prefill}
     for entry, (name, ready) in counted(scope).items():
-        said = told[entry]
-        if said is not None and said.name == name and said.ready_replicas not in {None, ready}:
+        count = by_entry[entry]
+        if count is not None and count.name == name and count.ready_replicas not in {None, ready}:
             yield f"workloads.{entry}.readyReplicas"
 
 
@@ -318,11 +320,11 @@ def probe_group(scope: LlmScope) -> Iterator[Finding]:
     route = scope.wanted.route
     if route is None or not route.group:
         return
-    said = scope.condition("GroupDegraded")
+    degraded = scope.condition("GroupDegraded")
     since: datetime | None = None
-    if is_true(said):
-        cause, text = said.reason or "GroupDegraded", f"GroupDegraded, {words(said)}"
-        since = said.last_transition_time
+    if is_true(degraded):
+        cause, text = degraded.reason or "GroupDegraded", f"GroupDegraded, {words(degraded)}"
+        since = degraded.last_transition_time
     elif route.weight == 0 and not _of_namespace(scope, route.group, _weights):
         cause = "no weight"
         text = f"no member of group {route.group} that runs has a weight above 0"

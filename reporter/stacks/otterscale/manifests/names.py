@@ -121,5 +121,5 @@ class OperatorSettings:
     version: str = "devel"  # of the operator's build, in labels; empty: no label
     unpack_script: str = UNPACK
 
-    def over(self, told: Given) -> "OperatorSettings":
-        return replace(self, **told)  # type: ignore[arg-type]  # each is of its field's type
+    def over(self, given: Given) -> "OperatorSettings":
+        return replace(self, **given)  # type: ignore[arg-type]  # each is of its field's type

@@ -124,7 +124,7 @@ def recover(services: Sequence[Children]) -> Given:
     The provider is `istio`, or `none` for any other: objects do not show whether it is `gke`. There
     is no default Gateway if ModelServices without a route of their own have none.
     """
-    found = {field: _commonest(map(read, services)) for field, read in _TOLD.items()}
+    found = {field: _commonest(map(read, services)) for field, read in _SHOWN.items()}
     if any(each.destination_rule for each in services):
         found["provider"] = names.ISTIO
     elif any(each.epp for each in services):
@@ -166,8 +166,9 @@ def metrics_auth(children: Children) -> bool | None:
 
 
 def _tracing(children: Children) -> bool | None:
-    told = {names.TRACING_ON: True, names.TRACING_OFF: False}
-    return next((told[each] for each in _epp_arguments(children) or () if each in told), None)
+    states = {names.TRACING_ON: True, names.TRACING_OFF: False}
+    arguments = _epp_arguments(children) or ()
+    return next((states[each] for each in arguments if each in states), None)
 
 
 def _epp_arguments(children: Children) -> tuple[str, ...] | None:
@@ -196,7 +197,7 @@ def _image(name: str, children: Children) -> str | None:
     return next(found, "" if name == names.MODEL_UNPACK and children.decode else None)
 
 
-_TOLD: Final[Mapping[str, Callable[[Children], str | bool | None]]] = {
+_SHOWN: Final[Mapping[str, Callable[[Children], str | bool | None]]] = {
     "metrics_endpoint_auth": metrics_auth,
     "default_gateway_name": _parent,
     **{setting: partial(_image, name) for name, (setting, _) in IMAGES.items()},
@@ -262,7 +263,7 @@ def values_of(
     secrets = [each.name for each in spec.model.image_pull_secrets or ()]
     unpacks = bool(operator.kit_image and spec.model.image)
     gateway = spec.http_route.gateway_ref.namespace if spec.http_route else ""
-    told = service.pod_monitoring or _MONITORED
+    monitoring = service.pod_monitoring or _MONITORED
     values = SimpleNamespace(
         service=service,
         operator=operator,
@@ -304,9 +305,9 @@ def values_of(
         gateway_namespace=None if gateway in {"", service.namespace} else gateway,
         hostnames=list((spec.http_route and spec.http_route.hostnames) or ()) or None,
         monitored=api.PodMonitoring(
-            port_name=told.port_name or _MONITORED.port_name,
-            path=told.path or _MONITORED.path,
-            interval=told.interval or _MONITORED.interval,
+            port_name=monitoring.port_name or _MONITORED.port_name,
+            path=monitoring.path or _MONITORED.path,
+            interval=monitoring.interval or _MONITORED.interval,
         ),
     )
     if not role_name:
@@ -349,19 +350,19 @@ def _variables(service: api.ModelService, ways: Iterable[int]) -> list[api.Json]
 
 def _parallel_arguments(ways: Iterable[int]) -> list[str]:
     flags = ("--tensor-parallel-size", "--data-parallel-size", "--data-parallel-size-local")
-    told = zip(flags, ways, strict=True)
-    return [text for flag, number in told if number > 1 for text in (flag, str(number))]
+    numbers = zip(flags, ways, strict=True)
+    return [text for flag, number in numbers if number > 1 for text in (flag, str(number))]
 
 
 def _proxy_arguments(proxy: api.RoutingProxy) -> list[str]:
-    told = (
+    flags = (
         # The operator's first write, of its finalizer, omits an empty text, and the schema then
         # fills it in.
         ("--connector", proxy.connector or api.DEFAULT_CONNECTOR),
         ("--zap-encoder", proxy.zap_encoder),
         ("--zap-log-level", proxy.zap_log_level),
     )
-    made = [text for flag, value in told if value for text in (flag, value)]
+    made = [text for flag, value in flags if value for text in (flag, value)]
     made.append(f"--secure-proxy={str(bool(proxy.secure_proxy)).lower()}")
     if proxy.prefiller_use_tls is not None:
         made.append(f"--prefiller-use-tls={str(proxy.prefiller_use_tls).lower()}")

@@ -162,7 +162,7 @@ _NAMED: Final = re.compile(
 )
 _HIDDEN: Final = re.compile(r".*\.(args|command|env\[.*\]\.value)")
 _QUANTITIES: Final = re.compile(r".*\.resources\.(limits|requests)\..*")
-_TOLD_ELSEWHERE: Final = re.compile(
+_REPORTED_ELSEWHERE: Final = re.compile(
     "|".join(
         (
             r"spec\.(replicas|selector\..*|targetPorts.*|parentRefs.*)",
@@ -236,7 +236,7 @@ def whole_of(
 
 
 def differing(should: object, has: object, path: str) -> Iterator[Leaf]:
-    if not _TOLD_ELSEWHERE.fullmatch(path):
+    if not _REPORTED_ELSEWHERE.fullmatch(path):
         yield from _below(should, has, path)
 
 
@@ -268,7 +268,7 @@ def _of_lists(should: Sequence[object], has: object, path: str) -> Iterator[Leaf
         at = f"{path}[{key}]"
         if key in wants and key in mine:
             yield from _below(wants[key], mine[key], at)
-        elif not _TOLD_ELSEWHERE.fullmatch(at):
+        elif not _REPORTED_ELSEWHERE.fullmatch(at):
             yield Leaf(at, "an entry" if key in mine else "", "an entry" if key in wants else "")
 
 

@@ -214,7 +214,7 @@ def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
 
 
 _VALUE_BYTES: Final = 200
-_TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), r.DESTINATIONRULES})
+_REPORTED_ELSEWHERE: Final = frozenset({*NEEDED.values(), r.DESTINATIONRULES})
 """Kinds that requests depend on: other reasons report missing ones."""
 _FOR_TOKENS: Final = frozenset({reasons.CLUSTERROLES, reasons.CLUSTERROLEBINDINGS})
 """Kinds that an endpoint picker needs to check the tokens of clients that read its metrics."""
@@ -299,7 +299,7 @@ def _of_wanted(scope: ModelServiceScope) -> Iterator[_Drifted]:
         effect = f" ({_EFFECTS[resource]})"
         if there is None:
             # Only this endpoint picker's own arguments show whether it asks for tokens.
-            expected = resource not in _TOLD_ELSEWHERE
+            expected = resource not in _REPORTED_ELSEWHERE
             if resource in _FOR_TOKENS:
                 expected = metrics_auth(scope.children) is True
             if expected and is_missing(scope, resource, name):
@@ -346,8 +346,8 @@ def _differences(
     if isinstance(there, api.PluginsConfigMap) and (key := config_key(scope.object)) not in data:
         yield "data", f"data has no key {key}"
     if isinstance(there, Deployment) and there.name == scope.epp_name:
-        told = (there.spec.template.metadata.annotations or {}).get(names.CHECKSUM)
-        if data and told is not None and told != config_checksum(data):
+        checksum = (there.spec.template.metadata.annotations or {}).get(names.CHECKSUM)
+        if data and checksum is not None and checksum != config_checksum(data):
             text = f"annotation {names.CHECKSUM} is not the checksum of its ConfigMap"
             yield names.CHECKSUM, text
 
@@ -416,8 +416,8 @@ _TRACING_FLAG: Final = names.TRACING_ON.partition("=")[0]
 
 def _given_entries(scope: ModelServiceScope, obj: KubeObject) -> Iterator[tuple[str, Entries]]:
     """Yield the parts of an object that depend on given settings, with their paths."""
-    told = scope.given
-    if isinstance(obj, Deployment) and told:
+    settings = scope.given
+    if isinstance(obj, Deployment) and settings:
         pod = obj.spec.template.spec
         groups = (("initContainers", pod.init_containers), ("containers", pod.containers))
         for path, each in (
@@ -426,13 +426,13 @@ def _given_entries(scope: ModelServiceScope, obj: KubeObject) -> Iterator[tuple[
             for each in containers or ()
         ):
             named = IMAGES.get(each.name)
-            if named and named[0] in told and not named[1](scope.object):
+            if named and named[0] in settings and not named[1](scope.object):
                 yield f"{path}.image", {"0": each.image}
             if each.name == names.PICKER:
                 yield f"{path}.args", _arguments(scope, each)
-            if each.name in {names.PICKER, names.ROUTING_PROXY} and given.TRACING in told:
+            if each.name in {names.PICKER, names.ROUTING_PROXY} and given.TRACING in settings:
                 yield f"{path}.env", _variables(scope, each)
-    elif isinstance(obj, api.Monitor) and given.METRICS_AUTH in told:
+    elif isinstance(obj, api.Monitor) and given.METRICS_AUTH in settings:
         yield "spec.podMetricsEndpoints.authorization", _tokens(obj.spec.pod_metrics_endpoints)
         yield "spec.endpoints.authorization", _tokens(obj.spec.endpoints)
 

@@ -116,8 +116,8 @@ def _cause(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
     if fault.severity == UNSCHEDULABLE:
         resource = RESOURCE_NAMES.get(scope.object.spec.accelerator.type)
         scheduled = pod.status.condition("PodScheduled")
-        said = (scheduled.message if scheduled else None) or ""
-        if resource and f"Insufficient {resource}" in said:
+        message = (scheduled.message if scheduled else None) or ""
+        if resource and f"Insufficient {resource}" in message:
             return f"no free {resource}"
     return f"{fault.init_container}: {fault.cause}" if fault.init_container else fault.cause
 
@@ -223,7 +223,7 @@ def _too_few(scope: ModelServiceScope, role: RoleView) -> Iterator[Finding]:
         return  # `probe_missing` reports a missing Deployment
     if not scope.known(PODS):
         return
-    present = len(role.standing)
+    present = len(role.replicas)
     if present >= role.wanted:
         return
     refused = deployment.status.condition("ReplicaFailure", "True")

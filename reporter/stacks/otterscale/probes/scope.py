@@ -20,12 +20,12 @@ from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.names import Given, OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import Children, Manifest, recover, wanted
 from reporter.stacks.otterscale.objects import FAIL_OPEN, ModelService
-from reporter.stacks.otterscale.operator_flags import told_by
+from reporter.stacks.otterscale.operator_flags import given_by
 from reporter.stacks.otterscale.reasons import MODELSERVICES
 from reporter.stacks.otterscale.settings import OtterscaleSettings
 from reporter.workload.pod import counts, is_ready
 
-_UNTOLD: Final = OperatorSettings(provider=names.NONE, default_gateway_name="")
+_NOT_SHOWN: Final = OperatorSettings(provider=names.NONE, default_gateway_name="")
 """The settings assumed if no object shows them: no object counts as missing because of them."""
 
 Key: TypeAlias = Callable[[ModelService], tuple[str, str]]
@@ -40,12 +40,12 @@ class RoleView:
     pods: tuple[o.Pod, ...]
 
     @property
-    def standing(self) -> tuple[o.Pod, ...]:
+    def replicas(self) -> tuple[o.Pod, ...]:
         return tuple(each for each in self.pods if counts(each))
 
     @property
     def ready(self) -> int:
-        return sum(map(is_ready, self.standing))
+        return sum(map(is_ready, self.replicas))
 
     @property
     def count(self) -> str:
@@ -66,7 +66,7 @@ class ModelServiceScope(SubjectScope[ModelService]):
         They override what the operator's objects show; the user's settings come first.
         """
         settings = OtterscaleSettings.of(self.settings)
-        return {**_told_by_operator(self.snapshot, settings), **settings.operator_given}
+        return {**_given_by_operator(self.snapshot, settings), **settings.operator_given}
 
     @cached_property
     def operator(self) -> OperatorSettings:
@@ -177,14 +177,14 @@ def _children_of(service: ModelService, snapshot: Snapshot) -> Children:
     )
 
 
-def _told_by_operator(snapshot: Snapshot, settings: OtterscaleSettings) -> Given:
+def _given_by_operator(snapshot: Snapshot, settings: OtterscaleSettings) -> Given:
     """Return the settings in the arguments of the operator's own Deployment."""
     name = settings.otterscale_deployment
     places = settings.otterscale_namespace if name else ()
     there = (snapshot[r.DEPLOYMENTS].get(each, name) for each in places)
     found = next((each for each in there if each is not None), None)
     containers = (found.spec.template.spec.containers if found else None) or ()
-    return told_by(chain.from_iterable(each.args or () for each in containers))
+    return given_by(chain.from_iterable(each.args or () for each in containers))
 
 
 def _recovered(snapshot: Snapshot) -> OperatorSettings:
@@ -201,7 +201,7 @@ def _recovered(snapshot: Snapshot) -> OperatorSettings:
         and each.status.condition("Ready") is not None
     )
     services = [_children_of(each, snapshot) for each in finished or there]
-    return _same(_UNTOLD.over(recover(services)))
+    return _same(_NOT_SHOWN.over(recover(services)))
 
 
 @lru_cache(maxsize=64)

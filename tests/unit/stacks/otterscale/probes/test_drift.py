@@ -4,7 +4,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
-from reporter.stacks.otterscale.operator_flags import told_by
+from reporter.stacks.otterscale.operator_flags import given_by
 from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
@@ -418,7 +418,7 @@ def test_what_is_given_counts_before_the_arguments():
 )
 def test_arguments_as_go_reads_them(arguments, told):
     """Only what all ModelServices rest on; images are compared where they are given."""
-    assert told_by(arguments) == told
+    assert given_by(arguments) == told
 
 
 def told(docs, name, ns="models"):

@@ -5,18 +5,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from reporter.errors import UsageError
 from reporter.model.text import clean
 from reporter.snapshot.documents import (
+    describe_path,
     objects_in,
     of_kind,
     read_documents,
     sources_of,
-    told_of_path,
 )
 from reporter.snapshot.dump_served import part
 from reporter.snapshot.inputs.files import DumpError
 from reporter.stacks.dialects.reading import Dialect, none_because
 
 
-def told_of(dialects: Iterable[Dialect], sources: Sequence[str]) -> Iterator[str]:
+def describe(dialects: Iterable[Dialect], sources: Sequence[str]) -> Iterator[str]:
     """Yield lines about dialects, and about what their paths find in a dump, if one is given."""
     try:
         objects = list(objects_in(list(read_documents(sources_of(sources)))))
@@ -37,8 +37,8 @@ def told_of(dialects: Iterable[Dialect], sources: Sequence[str]) -> Iterator[str
             yield f"  {of.kind}{f' ({name})' if name else ''}{count}"
             steps = {"".join(map(str, each)): each for whose, each in reads if whose == name}
             for text in sorted(steps):
-                said = told_of_path(there, steps[text], crds.get(of.crd), read=bool(sources))
-                yield f"    {text:60}  {said}".rstrip()
+                found = describe_path(there, steps[text], crds.get(of.crd), read=bool(sources))
+                yield f"    {text:60}  {found}".rstrip()
         for each in of_kind(objects, kind.group, kind.kind):
             if match := none_because(dialect, each):
                 place = f"{part(each, 'metadata', 'namespace')}/{part(each, 'metadata', 'name')}"
