@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+import yaml
 
 from reporter.catalogue.resources import PODS
 from reporter.diagnosis.case import REFUSALS, refusal, why_it_fails
@@ -365,115 +367,29 @@ PLACE = Context(
     namespace="models", image="registry/vllm:v9", node="gpu-1", container="vllm", limit="16Gi"
 )
 OCI = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
+TEXTS = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text("utf-8"))
+TABLES = {
+    "images": IMAGES, "starts": STARTS, "mounts": MOUNTS, "node-refusals": NODE_REFUSALS,
+}  # fmt: skip
 CALL = 'Internal error occurred: failed calling webhook "pods.example.com": failed to call webhook: Post "https://hook.tools.svc:443/mutate?timeout=10s": '
 
-SAID = [
-    (IMAGES, 'failed to resolve reference "docker.io/a/b:c": docker.io/a/b:c: not found', "image-tag"),
-    (IMAGES, "manifest unknown: manifest tagged by v9 is not found", "image-tag"),
-    (IMAGES, "no match for platform in manifest: not found", "image-platform"),
-    (IMAGES, "pull access denied, repository does not exist or may require authorization", "image-access"),
-    (IMAGES, "unexpected status from HEAD request: 401 Unauthorized", "image-access"),
-    (IMAGES, "unable to retrieve auth token: invalid username/password: authentication required", "image-access"),
-    (IMAGES, 'Get "https://nvcr.io/v2/": Proxy Authentication Required', "image-proxy"),
-    (IMAGES, "toomanyrequests: You have reached your unauthenticated pull rate limit", "image-rate"),
-    (IMAGES, "write /var/lib/containerd/x: no space left on device", "image-disk"),
-    (IMAGES, "dial tcp: lookup registry.example.com: no such host", "image-network"),
-    (IMAGES, "tls: failed to verify certificate: x509: certificate signed by unknown authority", "image-ca"),
-    (IMAGES, "InvalidImageName: couldn't parse image name", "image-name"),
-    (IMAGES, "reading manifest v1 in quay.io/a/b: unauthorized: access to the requested resource is not authorized", "image-access"),
-    (IMAGES, "errors: denied: requested access to the resource is denied", "image-access"),
-    (IMAGES, 'failed commit on ref "layer-sha256:a": "layer-sha256:a" failed size validation: 6239744 != 17386982: failed precondition', "image-broken"),
-    (IMAGES, "failed to copy: httpReadSeeker: failed open: unexpected EOF", "image-broken"),
-    (IMAGES, "unexpected status from HEAD request to https://ghcr.io/v2/a/manifests/b: 503 Service Unavailable", "image-server"),
-    (IMAGES, 'Get "https://registry:5000/v2/": http: server gave HTTP response to HTTPS client', "image-plain"),
-    (IMAGES, 'short-name "vllm/vllm-openai" did not resolve to an alias: short-name resolution enforced', "image-short"),
-    (IMAGES, 'media type "application/vnd.docker.distribution.manifest.v1+prettyjws" is no longer supported since containerd v2.1', "image-format"),
-    (STARTS, f'{OCI}exec: "vllm": executable file not found in $PATH: unknown', "program-missing"),
-    (STARTS, f'{OCI}exec: "/run.sh": stat /run.sh: no such file or directory: unknown', "program-missing"),
-    (STARTS, f'{OCI}exec: "/run.sh": permission denied: unknown', "program-permission"),
-    (STARTS, "exec /usr/bin/python: exec format error", "architecture"),
-    (STARTS, f"{OCI}error running prestart hook #0: nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file", "gpu-driver"),
-    (STARTS, f"{OCI}nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown", "gpu-driver"),
-    (STARTS, "OCI runtime create failed: unable to retrieve OCI runtime error (open /run/log.json: no such file or directory): fork/exec /usr/bin/nvidia-container-runtime: no such file or directory: unknown", "runtime-missing"),
-    (STARTS, f"{OCI}nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver", "cuda-driver"),
-    (STARTS, "failed to inject CDI devices: unresolvable CDI devices runtime.nvidia.com/gpu=all", "cdi"),
-    (STARTS, f"{OCI}nvidia-container-cli: device error: GPU-1: unknown device: unknown", "gpu-lost"),
-    (STARTS, f"{OCI}container init was OOM-killed (memory limit too low?): unknown", "start-memory"),
-    (STARTS, 'secret "hf-token" not found', "object-missing"),
-    (STARTS, "couldn't find key token in Secret models/hf-token", "key-missing"),
-    (STARTS, "couldn't find key url in ConfigMap models/settings", "key-missing"),
-    (STARTS, "container has runAsNonRoot and image will run as root", "run-as-root"),
-    (MOUNTS, 'MountVolume.SetUp failed for volume "t" : configmap "templates" not found', "object-missing"),
-    (MOUNTS, 'MountVolume.SetUp failed for volume "t" : references non-existent secret key: token', "key-missing"),
-    (MOUNTS, 'MountVolume.SetUp failed for volume "m" : hostPath type check failed: /models is not a directory', "host-path"),
-    (MOUNTS, "driver name nfs.csi.k8s.io not found in the list of registered CSI drivers", "csi-driver"),
-    (MOUNTS, 'MountVolume.SetUp failed for volume "nfs" : mount failed: exit status 32', "nfs"),
-    (MOUNTS, 'MountVolume.SetUp failed for volume "m" : rpc error: code = Unavailable desc = dial unix /var/lib/kubelet/plugins/efs.csi.aws.com/csi.sock: connect: connection refused', "csi-silent"),
-    (MOUNTS, 'MountVolume.SetUp failed for volume "m" : rpc error: code = DeadlineExceeded desc = context deadline exceeded', "mount-slow"),
-    (MOUNTS, 'MountVolume.SetUp failed for volume "b" : rpc error: code = Internal desc = the webhook failed to inject the sidecar container into the Pod spec', "sidecar-missing"),
-    (MOUNTS, "Setting volume ownership for u/volumes/kubernetes.io~csi is taking longer than expected, consider using OnRootMismatch", "volume-owner"),
-    (MOUNTS, "Setting volume ownership for u/volumes/kubernetes.io~csi, processed 1845211 files.", "volume-owner"),
-    (MOUNTS, "mount failed: exit status 32 Output: mount error(13): Permission denied", "mount-refused"),
-    (MOUNTS, "User: arn:aws:sts::1:assumed-role/node/i-0 is not authorized to perform: s3:ListBucket on resource: b", "mount-forbidden"),
-    (MOUNTS, "googleapi: Error 403: reader@p.iam.gserviceaccount.com does not have storage.objects.list access to the bucket", "mount-forbidden"),
-    (MOUNTS, 'error processing PVC m/c: failed to fetch PVC from API server: persistentvolumeclaims "c" not found', "claim-missing"),
-    (MOUNTS, 'error adding container to network "net1": SRIOV-CNI failed to load netconf: LoadConf(): VF pci addr is required', "network-device"),
-    (MOUNTS, 'error adding container to network "net1": failed to allocate for range 0: no more room', "network-added"),
-    (MOUNTS, "cannot find a network-attachment-definition (rdma) in namespace (models): not found", "network-missing"),
-    (MOUNTS, "mount.nfs: access denied by server while mounting nas:/models", "mount-refused"),
-    (MOUNTS, "OCI runtime create failed: x: fork/exec /usr/bin/kata-runtime: no such file or directory", "runtime-missing"),
-    (MOUNTS, 'failed to get sandbox runtime: no runtime for "nvidia" is configured', "runtime-handler"),
-    (MOUNTS, 'rpc error: code = Unknown desc = RuntimeHandler "nvidia" not supported', "runtime-handler"),
-    (MOUNTS, 'failed to setup network for sandbox "1f": plugin type="calico" failed (add): connection is unauthorized', "network"),
-    (MOUNTS, "failed to assign an IP address to container", "addresses"),
-    (NODE_REFUSALS, "Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0, which is unexpected", "devices-refused"),
-    (NODE_REFUSALS, "OutOfnvidia.com/gpu: Node didn't have enough resource: nvidia.com/gpu, requested: 4, used: 8, capacity: 8", "node-full"),
-    (NODE_REFUSALS, "Evicted: The node was low on resource: ephemeral-storage. Container vllm was using 57Gi, request is 0", "node-disk"),
-    (NODE_REFUSALS, 'Evicted: Usage of EmptyDir volume "cache" exceeds the limit "2Gi".', "own-disk"),
-    (NODE_REFUSALS, "Evicted: The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. Container vllm was using 30Gi, request is 4Gi", "node-memory"),
-    (STARTS, "context deadline exceeded", "runtime-slow"),
-    (NODE_REFUSALS, "Evicted: Pod was rejected: The node had condition: [DiskPressure]. ", "node-pressure"),
-    (NODE_REFUSALS, "Terminated: Pod was terminated in response to imminent node shutdown.", "node-shutdown"),
-    (NODE_REFUSALS, "NodeShutdown: Pod was rejected as the node is shutting down.", "node-shutdown"),
-    (NODE_REFUSALS, "NodePorts: Pod was rejected: Predicate NodePorts failed", "host-port"),
-    (NODE_REFUSALS, "TopologyAffinityError: Resources cannot be allocated with Topology locality", "numa"),
-]  # fmt: skip
 
-REFUSED = [
-    ('pods "a" is forbidden: exceeded quota: q, requested: requests.nvidia.com/gpu=4,pods=1, used: requests.nvidia.com/gpu=6,pods=9, limited: requests.nvidia.com/gpu=8,pods=9', "quota", "ResourceQuota q is used up: asked for requests.nvidia.com/gpu=4,pods=1, used requests.nvidia.com/gpu=6,pods=9, limited requests.nvidia.com/gpu=8,pods=9"),
-    ('pods "a" is forbidden: failed quota: q: must specify limits.memory for: vllm', "quota", "ResourceQuota q wants each pod to say limits.memory for: vllm"),
-    ('pods "a" is forbidden: [maximum cpu usage per Container is 4, but limit is 8]', "limit-range", "maximum cpu usage per Container is 4, but limit is 8"),
-    ('pods "a" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "vllm")', "pod-security", "Pod Security restricted:latest of namespace models refuses it"),
-    ('pods "a" is forbidden: violates PodSecurity "baseline:latest": non-default capabilities (container "istio-init" must not include "NET_ADMIN")', "pod-security", '(container "istio-init" must not include "NET_ADMIN")'),
-    (f"{CALL}tls: failed to verify certificate: x509: certificate signed by unknown authority", "webhook-down", "Service tools/hook fails (x509: certificate signed by unknown authority)"),
-    (f'{CALL}no endpoints available for service "hook"', "webhook-down", "webhook pods.example.com refuses every pod: Service tools/hook has no endpoint"),
-    (f'{CALL}service "hook" not found', "webhook-down", "Service tools/hook does not exist"),
-    (f"{CALL}context deadline exceeded", "webhook-down", "Service tools/hook fails (context deadline exceeded)"),
-    ('admission webhook "validate.kyverno.svc" denied the request: images must come from our registry', "webhook-denies", "images must come from our registry"),
-    ('admission webhook "warden.gke.io" denied the request: GKE Warden rejected the request because it violates one or more constraints.\nViolations details: {"[denied by autogke-pod-limit-constraints]":["Total cpu is higher than the Autopilot maximum of \'11\'.","x"]}', "webhook-denies", "refuses it: Total cpu is higher than the Autopilot maximum of '11'."),
-    ("ValidatingAdmissionPolicy 'no-latest' with binding 'b' denied request: tag latest is not allowed", "policy-denies", "ValidatingAdmissionPolicy no-latest refuses it: tag latest is not allowed"),
-    ('pods "a" is forbidden: error looking up service account models/sa: serviceaccount "sa" not found', "service-account", "ServiceAccount sa does not exist"),
-    ('pods "a" is forbidden: no PriorityClass with name high was found', "priority-class", "PriorityClass high does not exist"),
-    (f"{CALL}dial tcp: lookup hook.tools.svc: no such host", "webhook-down", "Service tools/hook fails (no such host)"),
-    ('pods "a" is forbidden: unable to validate against any security context constraint: [provider "anyuid": Forbidden: not usable by user or serviceaccount]', "scc", 'provider "anyuid": Forbidden'),
-    ('pods "a" is forbidden: unable to validate against any security context constraint: []', "scc", "no security context constraint of OpenShift allows it"),
-    ('pod rejected: RuntimeClass "nvidia" not found', "runtime-class", "RuntimeClass nvidia does not exist"),
-    ('Pod "a" is invalid: spec.containers[0].image: Required value', "invalid", "its pod template is invalid: spec.containers[0].image: Required value"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("rows", "text", "code"), SAID, ids=[each[1][-40:] for each in SAID])
-def test_a_text_is_understood(rows, text, code):
+@pytest.mark.parametrize(
+    ("table", "code", "text"),
+    [(name, *each) for name in TABLES for each in TEXTS[name]],
+    ids=lambda each: each[-40:],
+)
+def test_a_text_is_understood(table, code, text):
     """It means one cause, with nothing left open in its sentences."""
-    found = meaning(rows, text, PLACE)
+    found = meaning(TABLES[table], text, PLACE)
     assert found is not None
     assert found.code == code
     assert "{" not in found.cause + found.action
     assert found.action
 
 
-@pytest.mark.parametrize(("text", "code", "cause"), REFUSED, ids=[each[1] for each in REFUSED])
-def test_a_refusal_is_understood(text, code, cause):
+@pytest.mark.parametrize(("code", "cause", "text"), TEXTS["refusals"])
+def test_a_refusal_is_understood(code, cause, text):
     found = refusal(text, "models")
     assert found is not None
     assert found.code == code
