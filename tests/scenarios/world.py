@@ -67,6 +67,7 @@ class World:
         self.discovery = True
         self._version = 0
         self._later = []
+        self._decoded = {}
         made = Instant(now.wall - age, now.boot)
         for each in [base] if isinstance(base, str) else base or ():
             self.change(load(FOLDER / f"bases/{each}.yaml"), made)
@@ -135,7 +136,7 @@ class World:
                 groups[resource].append(doc)
         groups[EVENTS] += [doc for doc, _ in self.events.values()]
         for resource, docs in groups.items():
-            decoded = [decode_object(resource, json.dumps(doc).encode()) for doc in docs]
+            decoded = self._as_a_watch_leaves_them(resource, docs)
             skipped += [each for each in decoded if isinstance(each, SkippedObject)]
             tables[resource] = table_of(
                 each for each in decoded if not isinstance(each, SkippedObject)
@@ -148,6 +149,19 @@ class World:
             skipped=tuple(skipped),
         )
         return with_held_leases(snapshot, now.wall)
+
+    def _as_a_watch_leaves_them(self, resource, docs) -> list:
+        """Decode documents; one that has not changed is the same object as before.
+
+        So the answers of the pass before are used again, and each scenario sees what that misses.
+        """
+        known = self._decoded.get(resource, {})
+        found = {
+            id(doc): known.get(id(doc)) or (doc, decode_object(resource, json.dumps(doc).encode()))
+            for doc in docs
+        }
+        self._decoded[resource] = found
+        return [each for _, each in found.values()]
 
     def _state(self, resource) -> ResourceState:
         name = str(resource)

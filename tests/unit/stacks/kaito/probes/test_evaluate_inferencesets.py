@@ -47,7 +47,6 @@ from tests.unit.stacks.kaito.probes.kaito import (
     parent,
     pool,
     stack,
-    waits,
     without,
     workspace,
 )
@@ -68,17 +67,6 @@ def test_a_set_is_a_subject_with_its_creation_time():
     (known,) = evaluate(stack()).subjects
     assert str(known.subject) == f"inferenceset/{NS}/{SET}"
     assert known.created == CREATED_AT
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"set": DELETING}, {"namespace": DELETING}],
-    ids=["set deleting", "namespace deleting"],
-)
-def test_what_goes_is_no_subject(changes):
-    """Nothing is said about it, however broken it is."""
-    evaluation = evaluate(stack(pod=waits("CrashLoopBackOff"), **changes))
-    assert (evaluation.findings, evaluation.ready, evaluation.subjects) == ((), (), ())
 
 
 def test_nothing_is_concluded_where_sets_cannot_be_read():

@@ -61,8 +61,6 @@ from tests.unit.stacks.kaito.probes.kaito import (
     waits,
 )
 
-OTHER = "qwen-a-1"
-
 
 def fault(reason, severity=0):
     return MetricFault(
@@ -95,23 +93,6 @@ def evaluated(seen, *changes, **more):
 
 
 DOWNLOADS = (t.DOWNLOAD_SLOW, t.DOWNLOAD_STALLED)
-
-
-def test_finding():
-    """It fires at once, since the left edge of its window, and names set, pod and fault."""
-    ((finding,), inconclusive) = evaluated(samples(t.KV_CACHE, severity=3))
-    assert finding.message == f"InferenceSet {NS}/{SET}: pod qwen-a-0: suffers"
-    assert (finding.related.kind, finding.related.name) == ("Pod", "qwen-a-0")
-    assert (finding.exempt, finding.severity, finding.transition) == (True, 3, SINCE_AT)
-    assert inconclusive == {}
-
-
-def test_what_is_in_doubt_is_passed_on_with_the_uid():
-    findings, inconclusive = evaluated(samples(doubts=[t.KV_CACHE]))
-    assert findings == []
-    assert inconclusive == {"qwen-a-0": {t.KV_CACHE}}
-    seen = evaluate_inferencesets(stack(), SETTINGS, samples=samples(doubts=[t.KV_CACHE]))
-    assert [each.uid for each in seen.inconclusive] == ["uid-qwen-a-0"]
 
 
 @pytest.mark.parametrize(("restarts", "old"), [(2, False), (3, True)])
@@ -196,13 +177,6 @@ def test_replicas_on_their_way(replicas, ready, waiting):
     findings, inconclusive = evaluated(samples(*of_scale, t.KV_CACHE), set=status)
     assert {each.reason for each in findings} == {t.KV_CACHE} | (set() if waiting else of_scale)
     assert inconclusive == ({"qwen-a-0": of_scale} if waiting else {})
-
-
-def test_each_pod_has_its_own():
-    others = {OTHER: verdict(t.KV_CACHE, name=OTHER, doubts=[t.BACKLOG])}
-    findings, inconclusive = evaluated(samples(t.KV_CACHE, others=others), model_pod(OTHER))
-    assert [each.related.name for each in findings] == ["qwen-a-0", OTHER]
-    assert inconclusive == {OTHER: {t.BACKLOG}}
 
 
 def test_pods_of_other_sets_are_theirs():

@@ -5,14 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.model.finding import Evaluation
 from reporter.stacks.kserve import reasons as c
 from reporter.stacks.kserve.reasons import KNATIVE_REVISIONS, KNATIVE_SERVICES
 from tests.tables import ALL, rows
 from tests.unit.probes.asking import evaluate_inferenceservices
 from tests.unit.probes.building import (
     CREATED,
-    DELETING,
     Document,
     condition,
     merged,
@@ -70,11 +68,6 @@ def test_a_generation_behind_is_nothing():
     """observedGeneration is that of a Knative Service, so it is never behind."""
     patch = {"metadata": {"generation": 99}}
     assert seen(on_knative(), inferenceservice=patch).findings == ()
-
-
-def test_one_that_is_deleted_is_no_subject():
-    """Nothing is said about it."""
-    assert seen(on_knative(), inferenceservice=DELETING) == Evaluation((), (), ())
 
 
 FROZEN = annotated(**{"disable-auto-update": "true"})

@@ -4,9 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.catalogue import runtime as t
 from reporter.catalogue.resources import PODS
-from reporter.metrics.samples.window import History, Judged, MetricFault, PodSamples, PodVerdict
 from reporter.model.subject import Subject
 from reporter.stacks.kthena.reasons import (
     CONTROLLERREVISIONS,
@@ -15,13 +13,10 @@ from reporter.stacks.kthena.reasons import (
     MODELSERVING_KIND,
     MODELSERVINGS_FORMER,
     READY,
-    ROLE_CREATING,
     ROLLOUT_STUCK,
 )
 from tests.tables import rows
-from tests.unit.probes.asking import evaluate_modelservings
-from tests.unit.probes.building import CREATED_AT, DELETING, SINCE_AT, merged, snapshot_of
-from tests.unit.probes.runtime.scraped import seconds
+from tests.unit.probes.building import CREATED_AT, DELETING, merged
 from tests.unit.stacks.kthena.probes.kthena import (
     FORMER_GROUP,
     NAME,
@@ -29,7 +24,6 @@ from tests.unit.stacks.kthena.probes.kthena import (
     NS,
     OLD,
     ROLES,
-    SETTINGS,
     TITLE,
     evaluated,
     findings,
@@ -70,12 +64,6 @@ def test_one_that_serves_is_ready_and_has_no_finding():
     (derived,) = evaluation.derived
     assert str(derived.object) == f"ModelServing {NS}/{NAME}"
     assert len(derived.status["roleStatuses"]) == 6
-
-
-def test_one_that_is_being_deleted_is_no_subject():
-    """Its pods go with it, however long that takes."""
-    found = evaluated(stack({"ModelServing m": DELETING, DECODE: waits("Error")}))
-    assert (found.findings, found.ready, found.subjects, found.derived) == ((), (), (), ())
 
 
 @pytest.mark.parametrize(
@@ -274,37 +262,3 @@ def test_whom_a_rollout_waits_for(objects, expected):
 )  # fmt: skip
 def test_what_partition_protects_is_not_to_be_updated(objects):
     assert findings(objects, ROLLOUT_STUCK) == []
-
-
-POD = "m-1-decode-0-0"
-
-
-def samples(reason):
-    fault = MetricFault(reason=reason, cause="cause", text="suffers", severity=3, since=SINCE_AT)
-    verdict = PodVerdict(uid=f"uid-{POD}", faults={reason: fault}, doubts={})
-    return PodSamples(scraping=True, pods={(NS, POD): Judged(History(seconds(15)), verdict)})
-
-
-def by_pages(reason, changes=None):
-    objects = stack(changes).values()
-    return evaluate_modelservings(snapshot_of(*objects), SETTINGS, samples(reason)).findings
-
-
-def test_a_fault_in_the_page_of_a_pod_is_told_of_its_modelserving():
-    (finding,) = by_pages(t.KV_CACHE)
-    assert finding.reason == t.of_kind(t.KV_CACHE, MODELSERVING_KIND)
-    assert finding.message == f"{TITLE}: pod {POD}: suffers"
-
-
-def test_a_pod_that_is_not_ready_is_the_same_object_in_both_findings():
-    """Else it would not explain what its page says."""
-    found = by_pages(t.ERROR_RATE, {f"Pod {POD}": not_ready()})
-    by_reason = {each.reason: each.related for each in found}
-    assert by_reason[ROLE_CREATING] == by_reason[t.of_kind(t.ERROR_RATE, MODELSERVING_KIND)]
-
-
-@pytest.mark.parametrize(("changes", "told"), [(None, True), ({f"Pod {POD}": None}, False)])
-def test_what_more_groups_will_relieve_waits_for_them(changes, told):
-    other = {key.replace("m-1", "m-0"): each for key, each in (changes or {}).items()}
-    names = {each.reason for each in by_pages(t.BACKLOG, other)}
-    assert (t.of_kind(t.BACKLOG, MODELSERVING_KIND) in names) is told

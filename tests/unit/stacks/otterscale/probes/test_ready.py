@@ -8,13 +8,11 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.cli.main import main
-from tests.unit.probes.asking import evaluate_modelservices
-from tests.unit.probes.building import DELETING, FORBIDDEN, condition, snapshot_of
+from tests.unit.probes.building import FORBIDDEN, condition
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
     NAME,
     PARENT,
-    SETTINGS,
     changed,
     evaluation,
     found,
@@ -250,11 +248,6 @@ def test_derived():
 
 def test_nothing_is_derived_from_what_is_not_known():
     assert evaluation(healthy(), unknown={DEPLOYMENTS: FORBIDDEN}).derived == ()
-
-
-def test_one_that_is_being_deleted_is_no_subject():
-    result = evaluate_modelservices(snapshot_of(modelservice(DELETING)), SETTINGS)
-    assert (result.findings, result.ready, result.subjects, result.derived) == ((), (), (), ())
 
 
 EXAMPLES = Path(__file__).parents[5] / "examples" / "modelservice"
