@@ -7,7 +7,6 @@ from reporter.stacks.kaito.probes import PROBES as KAITO
 from reporter.stacks.kserve.probes import PROBES as KSERVE
 from reporter.stacks.kthena.probes import PROBES as KTHENA
 from reporter.stacks.llmisvc.probes import PROBES as LLMISVC
-from reporter.stacks.otterscale.probes import PROBES as OTTERSCALE
 
 
 def asked(asks, of):
@@ -43,11 +42,6 @@ def evaluate_inferencesets(snapshot, settings, samples=NONE):
 def evaluate_modelservings(snapshot, settings, samples=NONE):
     """The evaluation of ModelServings."""
     return asked(KTHENA.subjects, scope(snapshot, settings, samples))
-
-
-def evaluate_modelservices(snapshot, settings, samples=NONE):
-    """The evaluation of ModelServices."""
-    return asked(OTTERSCALE.subjects, scope(snapshot, settings, samples))
 
 
 def evaluate_inferenceservices(snapshot, settings, samples=NONE):

@@ -10,7 +10,7 @@ import reporter.evaluation
 import reporter.probes.harness
 import reporter.stacks.kaito.probes
 import reporter.stacks.kserve.probes.scope
-from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, DEPLOYMENTS, NAMESPACES, NODES, PODS
+from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, DEPLOYMENTS, NAMESPACES, PODS
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.model.finding import Derived, Evaluation
 from reporter.model.subject import CLUSTER, Subject
@@ -66,13 +66,6 @@ def made_again(each):
     return msgspec.structs.replace(
         each, metadata=msgspec.structs.replace(each.metadata, uid=f"another {each.name}")
     )
-
-
-CHANGES = {
-    "nothing": (PODS, lambda each: each),
-    "one namespace": (DEPLOYMENTS, without_replicas),
-    "shared by all": (NODES, lambda each: msgspec.structs.replace(each, status=each.status)),
-}
 
 
 def test_a_finding_refers_to_the_object_that_is_there():

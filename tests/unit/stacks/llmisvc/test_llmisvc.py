@@ -175,7 +175,7 @@ def test_example(run, examples, folder, *, fires, ready):
 
 
 STALE = "llminferenceserviceStatusStale"
-LLMS, ONE_PD, ONE_BIG = (f"LLMInferenceService llms/{name}" for name in ("llm", "pd", "big"))
+LLMS, ONE_PD = (f"LLMInferenceService llms/{name}" for name in ("llm", "pd"))
 UNAVAILABLE = {"status": {"availableReplicas": 0, "conditions": {"Available": "False X"}}}
 EDITED = {
     ONE_PD: {

@@ -13,7 +13,7 @@ from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.catalogue.runtime import of_kind
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.metrics.pages.reading import read_page
-from reporter.metrics.samples.sample import ContainerRun, Failure, Sample, Scrape, sample_of
+from reporter.metrics.samples.sample import ContainerRun, Sample, Scrape, sample_of
 from reporter.metrics.samples.window import (
     NONE,
     Doubt,
@@ -24,7 +24,7 @@ from reporter.metrics.samples.window import (
     PodVerdict,
 )
 from reporter.metrics.scraping.targets import find_targets
-from reporter.model.instant import Instant, rfc3339
+from reporter.model.instant import Instant
 from reporter.probes.reuse import Answered
 from reporter.probes.runtime.judge import judge, longest_window
 from reporter.resolution.memory import Memory
@@ -34,6 +34,7 @@ from tests.tables import BY_NAME
 from tests.unit.metrics.pages.reading import PAGES
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import (
+    CREATED,
     DELETING,
     FORBIDDEN,
     SINCE_AT,
@@ -207,13 +208,11 @@ NAME = "qwen-inferencepool-epp"
 REASON = f"inferenceset{NO_ENDPOINTS}"
 PAGE = (PAGES / "epp-former-metrics.txt").read_bytes()
 NO_MODELS = PAGE.replace(b'{name="pool-a"} 3', b'{name="pool-a"} 0')
-CLOSED = None
-"""A page that wants a token."""
 
 
-def cluster(*more, since=-3600, picker_ready=True, **changes):
-    """A healthy set whose picker has been Ready since that second."""
-    ready = condition("Ready", "True" if picker_ready else "False", since=rfc3339(at(since).wall))
+def cluster(*more, picker_ready=True, **changes):
+    """A healthy set whose picker has long been Ready, or is not."""
+    ready = condition("Ready", "True" if picker_ready else "False", since=CREATED)
     picker = pod(
         NS, "picker-0", "picker",
         {
@@ -245,7 +244,7 @@ def story(*stages, until):
             for target in find_targets(snapshot, SETTINGS) or ():
                 if target.picked is None:
                     continue
-                sample = sample_of(target, scrape(second, body), {})
+                sample = sample_of(target, Scrape(at=at(second), page=read_page(body)), {})
                 history = history.with_sample(sample, longest_window(SETTINGS))
                 verdict = judge(history, verdict, SETTINGS)
             if verdict is not None:
@@ -268,47 +267,12 @@ def story(*stages, until):
     return told
 
 
-def scrape(second, body):
-    if body is CLOSED:
-        return Scrape(at=at(second), failure=Failure.STATUS, detail="401")
-    return Scrape(at=at(second), page=read_page(body))
-
-
 def test_fault_and_recovery():
     """It fires once its window is full, and is over a grace after it was seen last."""
     told = story(
         (0, cluster(), PAGE), (60, cluster(), NO_MODELS), (180, cluster(), PAGE), until=300
     )
     assert told == [(120, "firing", REASON), (180, "clearing", REASON), (225, "over", REASON)]
-
-
-@pytest.mark.parametrize(
-    ("stages", "reason"),
-    [
-        ([(0, cluster(pod=not_ready()), NO_MODELS)], MODEL_PODS),
-        ([(0, cluster(picker_ready=False, epp={"status": {"readyReplicas": 0}}), NO_MODELS)], MODEL_EPP),
-    ],
-)  # fmt: skip
-def test_what_is_told_in_its_place(stages, reason):
-    """Without a Ready pod, or a Ready picker, that is the fault, and the page says nothing more."""
-    assert {each for _, _, each in story(*stages, until=900)} == {reason}
-
-
-def test_a_young_picker_is_not_judged():
-    """It has just begun to read the pages of its pods."""
-    told = story((0, cluster(since=-15), NO_MODELS), (60, cluster(since=-15), PAGE), until=300)
-    assert told == []
-
-
-def test_a_page_that_wants_a_token_is_no_fault():
-    assert story((0, cluster(), CLOSED), until=900) == []
-
-
-def test_a_fault_is_given_up_when_its_page_closes():
-    """Two windows after it could be judged the last time; then it recovers like every fault."""
-    told = story((0, cluster(), NO_MODELS), (90, cluster(), CLOSED), until=600)
-    assert [each for _, each, _ in told] == ["firing", "clearing", "over"]
-    assert told[1][0] >= 90 + 120
 
 
 def test_pods_that_fail_are_the_cause():
@@ -384,19 +348,6 @@ def test_an_endpoint_picker_without_a_ready_replica_is_down_and_says_why():
     assert (finding.exempt, finding.budget) == (False, None)
 
 
-def test_fewer_ready_replicas_than_wanted_are_degraded():
-    """Replicas are judged, not pods; degraded is less bad than down."""
-    degraded = only(stack(epp=epp(ready=1, wanted=2)), MODEL_EPP)
-    assert "is degraded: no pods, 1/2 ready" in degraded.message
-    assert degraded.severity < only(stack(epp=epp(ready=0)), MODEL_EPP).severity
-
-
-def test_terminating_pods_of_a_picker_that_works_are_nothing():
-    """Only the Deployment's replicas count."""
-    going = {"metadata": {"deletionTimestamp": "2026-11-20T11:59:00Z"}}
-    assert findings(stack(merged(running_pod(NS, "epp-1", NAME, ready=False), going))) == []
-
-
 def test_a_picker_that_cannot_be_read_is_not_missing():
     """Absence needs a look."""
     snapshot = stack(epp=None)
@@ -416,9 +367,3 @@ def test_a_set_not_made_by_the_chart_needs_no_picker():
     """Plain KAITO and children of a MultiRoleInference have no picker of their own."""
     snapshot = stack(epp=None, route=None, pool=None, workspace=UNLABELLED)
     assert findings(snapshot, MODEL_EPP) == []
-
-
-def test_the_picker_is_not_the_pods_business():
-    """Model pods at fault say nothing about the picker."""
-    broken = conditions(condition("InferenceReady", "False", "ContainerStartError"))
-    assert findings(stack(workspace=broken, pod=None), MODEL_EPP) == []

@@ -105,14 +105,6 @@ async def test_whole_status_has_conditions_with_times(owner):
         assert await at.pass_(1, roles("Running", conditions=[CONDITION])) == []
 
 
-async def test_rest_of_the_status_stays_with_its_controller(owner):
-    """Beside it, only the roles are ours."""
-    async with owner(whole=False) as at:
-        await at.replace({"replicas": 5})
-        await at.pass_(0, roles("Running", replicas=1))
-        assert await at.status() == roles("Running", replicas=5)
-
-
 @pytest.mark.parametrize("whole", [True, False])
 async def test_controller_that_replaces_the_whole_status_is_not_fought(owner, whole):
     """It has another value for our field; we write twice, stand back, and say whom we met."""

@@ -3,13 +3,11 @@
 from datetime import timedelta
 from itertools import pairwise
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.stacks.kthena.derived.status import digest, our_share
-from reporter.stacks.kthena.objects import ModelServingStatus
 from reporter.stacks.kthena.owning import AT_ONCE, Act, Answer, TroubleKind, judge
 from tests.unit.probes.building import at
 from tests.unit.stacks.kthena.statuses.building import modelserving, target
@@ -30,11 +28,6 @@ LOST = {"replicas": 1}
 KTHENA = {"manager": "kthena", "subresource": "status", "time": "2026-11-20T11:00:00Z"}
 OTHER = roles("NotFound")
 """A value of somebody else in our own field."""
-
-
-def typed(status) -> ModelServingStatus:
-    """A status as it is read."""
-    return msgspec.convert(status, ModelServingStatus)
 
 
 class Play:

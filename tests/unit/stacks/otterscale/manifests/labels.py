@@ -25,24 +25,12 @@ def role_selector(name, role):
     return pool_selector(name) | _base(name, f"model-{role}") | {"llm-d.ai/role": role}
 
 
-def role_pods(name, role, version):
-    return role_selector(name, role) | _version(version)
-
-
 def epp_metadata(name, version):
     return epp_selector(name) | _version(version)
 
 
 def epp_selector(name):
     return _base(epp(name), "epp")
-
-
-def epp_deployment_selector(name):
-    return epp_selector(name) | {"inferencepool": epp(name)}
-
-
-def epp_pods(name, version):
-    return epp_deployment_selector(name) | _version(version)
 
 
 def routing_metadata(name, version):

@@ -83,8 +83,6 @@ def parents(*conditions, parent=PARENT["parentRef"]):
 PENDING = {"phase": "Pending", "decodeReady": None, "decodeReplicas": None}
 GONE = [condition("Ready", "False", "DeploymentNotFound")]
 STALLED = condition("Progressing", "False", "ProgressDeadlineExceeded")
-QUOTA = condition("ReplicaFailure", "True", "FailedCreate", "exceeded quota: gpus")
-YES, RESOLVED = condition("Accepted", "True"), condition("ResolvedRefs", "True")
 
 RESOURCE = [
     (
@@ -122,22 +120,6 @@ PODS = [
     ),
     ("PrefillLeftover", [change("ModelService", NAME, {"spec": {"prefill": None}})], None, ""),
     ("RolloutStalled", [status(DECODE, STALLED, ready=1)], ["RolloutStalled"], "past its deadline"),
-    (
-        "ReplicaFailure",
-        [
-            remove(("Pod", POD)),
-            status(DECODE, QUOTA),
-            operator_says(decodeReady=None, phase="Running", conditions=[condition("Ready", "False")]),
-        ],
-        ["PodsNotReady"],
-        "pods cannot be created, FailedCreate: exceeded quota: gpus",
-    ),
-    (
-        "AcceleratorMissing",
-        decode_pod(unschedulable("0/3 nodes are available: 3 Insufficient nvidia.com/gpu")),
-        ["PodsNotReady"],
-        "Insufficient nvidia.com/gpu",
-    ),
     ("ModelUnpackFailed", decode_pod(failed("model-unpack")), ["PodsNotReady"], "model-unpack ended"),
     (
         "ModelUnpackSlow",
@@ -155,31 +137,6 @@ PODS = [
         "look for Secret reg and its key .dockerconfigjson",
     ),
     (
-        "RunAsRootRejected",
-        decode_pod(
-            waiting(
-                "CreateContainerConfigError",
-                "vllm",
-                "container has runAsNonRoot and image will run as root",
-            )
-        ),
-        ["PodsNotReady"],
-        "image ghcr.io/llm-d/llm-d-cuda:v0.5.1 runs as root, which runAsNonRoot forbids",
-    ),
-    (
-        "StorageEvicted",
-        decode_pod(
-            {
-                "status": {
-                    "phase": "Failed", "reason": "Evicted", "containerStatuses": None,
-                    "message": "Usage of EmptyDir volume model exceeds ephemeral-storage",
-                }
-            }
-        ),
-        ["PodsNotReady"],
-        "has 0/1 decode pods; pod qwen3-decode-0 ended: Evicted: Usage of EmptyDir volume model",
-    ),
-    (
         "RoutingProxyFailing",
         decode_pod(crashing("routing-proxy")),
         ["PodsNotReady"],
@@ -195,7 +152,6 @@ PICKER = [
         ["EPPNotReady"],
         "is down: scaled to zero (Deployment qwen3-epp); failureMode is FailOpen",
     ),
-    ("EppUnavailable", [status(EPP), change("Pod", f"{EPP}-0", crashing("epp"))], ["EPPNotReady"], "CrashLoopBackOff"),
     (
         "EppServiceAccountMissing",
         [status(EPP), remove(("Pod", f"{EPP}-0"), ("ServiceAccount", EPP))],
@@ -247,33 +203,9 @@ ROUTING = [
         ["RouteNotReady"],
         "InferencePool qwen3: Accepted is False for Gateway gateways/inference, NotSupportedByParent",
     ),
-    (
-        "PoolRefsUnresolved",
-        [change("InferencePool", NAME, parents(YES, condition("ResolvedRefs", "False", "InvalidExtensionRef")))],
-        ["RouteNotReady"],
-        "ResolvedRefs is False for Gateway gateways/inference, InvalidExtensionRef",
-    ),
     ("RouteMissing", [remove(("HTTPRoute", NAME))], ["ObjectMissing"], "no request is routed to it"),
     ("GatewayMissing", [remove(("Gateway", "inference"))], ["RouteNotReady"], "does not exist"),
-    (
-        "GatewayNotProgrammed",
-        [change("Gateway", "inference", {"status": {"conditions": [condition("Programmed", "False", "AddressNotAssigned")]}})],
-        ["RouteNotReady"],
-        "Programmed is False for its Gateway gateways/inference, AddressNotAssigned",
-    ),
     ("RouteUnattached", [change("HTTPRoute", NAME, parents())], ["RouteNotReady"], "has not accepted it: status.parents has no entry"),
-    (
-        "RouteNotAccepted",
-        [change("HTTPRoute", NAME, parents(condition("Accepted", "False", "NotAllowedByListeners"), RESOLVED))],
-        ["RouteNotReady"],
-        "HTTPRoute qwen3: Accepted is False for Gateway gateways/inference, NotAllowedByListeners",
-    ),
-    (
-        "RouteRefsUnresolved",
-        [change("HTTPRoute", NAME, parents(YES, condition("ResolvedRefs", "False", "BackendNotFound")))],
-        ["RouteNotReady"],
-        "ResolvedRefs is False for Gateway gateways/inference, BackendNotFound",
-    ),
     ("a Gateway that goes", [change("Gateway", "inference", DELETING)], [], ""),
 ]  # fmt: skip
 

@@ -2,8 +2,6 @@
 
 from itertools import pairwise
 
-import pytest
-
 from reporter.evaluation import evaluate_again
 from reporter.metrics.samples.sample import EngineSample, Failure, Sample
 from reporter.metrics.samples.window import (
@@ -301,28 +299,3 @@ def test_a_stalled_rollout_is_secondary_to_its_pods():
     assert firsts(told, "secondary") == {"RolloutStalled": STARTUP}
     message = one(with_leaders(0), "EPPNotReady").message
     assert "not" in message, "a deadline that passes by design is no cause"
-
-
-DOWN = [
-    namespace("otterscale-system"),
-    deployment("otterscale-system", "model-operator-controller-manager", ready=0),
-]
-
-
-@pytest.mark.parametrize(
-    ("docs", "reason"),
-    [
-        (without(healthy(), ("InferencePool", NAME)), "ObjectMissing"),
-        (without(healthy(), ("PodMonitor", "qwen3-decode")), "Drift"),
-        (changed(healthy(), "ModelService", NAME, {"metadata": {"generation": 3}}), "NotObserved"),
-        (changed(healthy(), "ModelService", NAME, {"status": {"decodeReady": 5}}), "StatusStale"),
-        (
-            changed(healthy(), "ModelService", NAME, {"status": {"conditions": [condition("Ready", "False", "ReconcileError", "x")]}}),
-            "ReconcileFailed",
-        ),
-    ],
-)  # fmt: skip
-def test_an_operator_that_is_down_explains_it(docs, reason):
-    told = story((0, [*docs, *DOWN]), until=400)
-    assert firsts(told).keys() == {"clusterOtterScaleOperatorNotReady"}
-    assert reason in firsts(told, "suppressed")
