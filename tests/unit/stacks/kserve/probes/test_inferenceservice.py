@@ -15,6 +15,7 @@ from tests.unit.probes.building import (
     condition,
     merged,
     namespace,
+    says,
     snapshot_of,
 )
 from tests.unit.stacks.kserve.derived.building import (
@@ -34,6 +35,7 @@ from tests.unit.stacks.kserve.derived.building import (
 from tests.unit.stacks.kserve.probes.serving import (
     AVAILABLE,
     SETTINGS,
+    STARTUP,
     as_propagated,
     on_deployments,
     on_knative,
@@ -54,85 +56,62 @@ def test_one_that_serves(objects):
     assert [each.reason for each in found.ready] == [c.READY]
     assert [str(each.subject) for each in found.subjects] == ["inferenceservice/models/llm"]
     assert found.ready[0].involved.name == "models"
+    assert found.ready[0].message.startswith(
+        "InferenceService models/llm is ready: predictor ready"
+    )
     assert found.derived[0].object.name == "llm"
 
 
-def test_the_ready_message_names_the_revision():
-    """One line, the service first."""
-    assert seen(on_knative()).ready[0].message == (
-        "InferenceService models/llm is ready: predictor ready (revision v2)"
-    )
-
-
-def test_a_generation_behind_is_nothing():
-    """observedGeneration is that of a Knative Service, so it is never behind."""
-    patch = {"metadata": {"generation": 99}}
-    assert seen(on_knative(), inferenceservice=patch).findings == ()
-
-
 FROZEN = annotated(**{"disable-auto-update": "true"})
+STOPPED = annotated(stop="true")
+BOTH = annotated(**{"disable-auto-update": "true", "stop": "true"})
+UNREVISED = rerouted("v3, v3", "v3:90 L", Ready="False A", RoutesReady="False B")
+BROKEN = rerouted("v2, v2", "v2:100 L", Ready="False RevisionFailed: why")
+NEWEST_STARTS = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
+WAITS = has(Ready="Unknown Waiting", PredictorReady="Unknown Waiting")
+HISTORY = (
+    "components.predictor.latestRolledoutRevision, components.predictor.previousRolledoutRevision"
+)
 
 
-def test_objects_of_one_that_is_frozen_are_looked_at():
-    """KServe leaves its status at Ready, whatever becomes of its Knative Service."""
-    objects = on_knative(FROZEN)
-    assert seen(objects).ready
-    found = seen(objects, service=rerouted("v2, v2", "v2:100 L", Ready="False RevisionFailed: why"))
-    assert (reasons(found), found.ready, found.derived) == (["ComponentNotReady"], (), ())
-    assert only(found, c.COMPONENT_NOT_READY).message == (
-        "InferenceService models/llm: predictor: PredictorReady is False, RevisionFailed: why; "
-        "Ready is True all the same"
-    )
+SAME = "Ready is True all the same"
 
 
-def test_of_one_that_is_stopped_only_that_is_said():
-    """It is meant, and everything else follows from it."""
-    found = seen(on_knative(), inferenceservice=annotated(stop="true"), service=None, pod=None)
-    assert reasons(found) == ["Stopped"]
-    assert found.ready == ()
-
-
-def test_one_that_is_frozen_is_not_stopped():
-    """KServe does not come to the switch, so it goes on serving."""
-    both = annotated(**{"disable-auto-update": "true", "stop": "true"})
-    found = seen(on_knative(), inferenceservice=both)
-    assert (found.findings, bool(found.ready)) == ((), True)
-
-
-@pytest.mark.parametrize("resource", [KNATIVE_SERVICES, r.PODS])
-def test_nothing_is_ready_while_it_rests_on_something_unknown(resource):
-    """And no derived status is shown that is half a guess."""
-    found = seen(on_knative(), unknown=[resource])
-    assert found.findings == ()
-    assert found.ready == ()
-    assert found.derived == ()
-
-
-def test_not_ready_while_the_newest_revision_is_not():
-    """The older one serves."""
-    objects = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
-    assert seen(objects).ready == ()
-
-
-def test_a_stale_status():
-    """What was propagated is not what the Knative Service says; outside of the chain."""
-    found = seen(on_knative(), inferenceservice=recorded("v1", ""))
-    finding = only(found, c.STATUS_STALE)
-    assert finding.message == (
-        "InferenceService models/llm: its status does not match its objects, in "
-        "components.predictor.latestRolledoutRevision, "
-        "components.predictor.previousRolledoutRevision"
-    )
-    assert reasons(found) == ["StatusStale"]
-
-
-def test_many_stale_fields_are_counted():
-    """The message stays short."""
-    finding = only(
-        seen(on_knative(), service=rerouted("v3, v3", "v3:90 L", Ready="False A", RoutesReady="False B")),
-        c.STATUS_STALE,
-    )  # fmt: skip
-    assert finding.message.endswith(" more")
+@rows(
+    ("objects", "changes", "ready", "told"),
+    {
+        "one that serves, by its revision": (on_knative(), {}, "InferenceService models/llm is ready: predictor ready (revision v2)", {}),
+        "a generation behind: the one observed is that of a Knative Service": (on_knative(), {"inferenceservice": {"metadata": {"generation": 99}}}, "...", {}),
+        "a frozen one, whose objects are looked at: KServe leaves its status at Ready": (
+            on_knative(FROZEN), {"service": BROKEN}, None, {"ComponentNotReady": f"predictor: PredictorReady is False, RevisionFailed: why; {SAME}"},
+        ),
+        "a stopped one: it is meant, and everything else follows": (
+            on_knative(), {"inferenceservice": STOPPED, "service": None, "pod": None}, None, {"Stopped": "..."},
+        ),
+        "a frozen one is not stopped: KServe does not come to the switch": (on_knative(), {"inferenceservice": BOTH}, "...", {}),
+        "the newest revision is not ready, and the older one serves": (NEWEST_STARTS, {}, None, {"RevisionNotReady": "..."}),
+        "Knative Services cannot be read": (on_knative(), {"unknown": [KNATIVE_SERVICES]}, None, {}),
+        "pods cannot be read": (on_knative(), {"unknown": [r.PODS]}, None, {}),
+        "a stale status, which no Knative Service says": (
+            on_knative(), {"inferenceservice": recorded("v1", "")}, "...", {"StatusStale": f": its status does not match its objects, in {HISTORY}"},
+        ),
+        "many stale fields are counted": (
+            on_knative(), {"service": UNREVISED}, None,
+            {"StatusStale": " more", "ComponentNotReady": "...", "RolloutStuck": "...", "TrafficNotAsSpecified": "..."},
+        ),
+        "Ready is unknown": (on_knative(), {"inferenceservice": WAITS}, None, {"NotReady": "Ready is Unknown, Waiting", "StatusStale": "..."}),
+    },
+)  # fmt: skip
+def test_what_is_said(objects, changes, ready, told):
+    found = seen(objects, **changes)
+    by_reason = {each.reason.removeprefix("inferenceservice"): each for each in found.findings}
+    assert by_reason.keys() == told.keys()
+    assert [name for name, text in told.items() if not says(by_reason[name].message, text)] == []
+    assert [says(each.message, ready or "") for each in found.ready] == ([True] if ready else [])
+    # A status that is half a guess is none, and a stale one is not as old as its conditions.
+    assert not (found.derived and changes.get("unknown"))
+    assert "StatusStale" not in told or by_reason["StatusStale"].transition is None
+    assert "NotReady" not in told or by_reason["NotReady"].budget.total_seconds() == STARTUP
 
 
 def test_without_knative_in_the_cluster():
@@ -165,18 +144,7 @@ def test_no_status_at_all():
     """KServe has not written anything yet."""
     snapshot = cluster(namespace("models"), inferenceservice({"status": None}))
     finding = only(evaluate_inferenceservices(snapshot, SETTINGS), c.NOT_READY)
-    assert finding.cause == "no status"
-    assert finding.budget.total_seconds() == 120
-
-
-def test_ready_is_unknown():
-    """It has the time of a start-up."""
-    finding = only(
-        seen(on_knative(), inferenceservice=has(Ready="Unknown Waiting", PredictorReady="Unknown Waiting")),
-        c.NOT_READY,
-    )  # fmt: skip
-    assert finding.budget.total_seconds() == SETTINGS.model_startup_budget_seconds
-    assert "Ready is Unknown, Waiting" in finding.message
+    assert (finding.cause, finding.budget.total_seconds()) == ("no status", 120)
 
 
 def serving(evaluation) -> tuple[int, int] | None:
@@ -323,12 +291,6 @@ def test_the_part_that_failed_first_counts():
     first = only(seen(on_deployments(), deployment=both), c.COMPONENT_NOT_READY).transition
     assert first is not None
     assert first < LATE_AT
-
-
-def test_a_status_that_is_behind_its_objects_has_no_transition():
-    """No condition is the fault, so an old time must not make it fire before its grace."""
-    found = only(seen(on_knative(), inferenceservice=recorded("v1", "")), c.STATUS_STALE)
-    assert found.transition is None
 
 
 def test_what_was_just_written_counts():
