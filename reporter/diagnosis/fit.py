@@ -127,6 +127,22 @@ class Demand:
                 return _labels_of(node, self)
 
 
+MOST_ASKED: Final = 100
+"""Maximum tolerations, labels, resources and parts of an affinity that are checked on each node."""
+
+
+def asks_too_much(pod: o.Pod) -> bool:
+    """Tell whether a pod has more demands than can be checked on all nodes, whoever wrote them."""
+    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    terms = (affinity.required.node_selector_terms or ()) if affinity and affinity.required else ()
+    asked = (
+        *(pod.spec.tolerations, pod.spec.node_selector, pod.spec.demand, terms),
+        *(each.match_expressions for each in terms[:MOST_ASKED]),
+        *(each.match_fields for each in terms[:MOST_ASKED]),
+    )
+    return sum(len(each or ()) for each in asked) > MOST_ASKED
+
+
 def demands_of(pod: o.Pod, snapshot: Snapshot) -> list[Demand]:
     """Return the demands of a pod, in the order in which the scheduler checks them."""
     tolerations = pod.spec.tolerations or ()
@@ -224,9 +240,7 @@ def _meets(node: o.Node, requirement: o.SelectorRequirement) -> bool:
 
 def _holds(requirement: o.SelectorRequirement, value: str | None) -> bool:
     if requirement.operator not in ("Gt", "Lt"):
-        key = requirement.key
-        labels = {key: value} if value is not None else {}
-        return o.LabelSelector(match_expressions=(requirement,)).matches(labels)
+        return requirement.is_met(value)
     one, other = _whole(value or ""), _whole("".join(requirement.values or ()))
     if one is None or other is None:
         return False

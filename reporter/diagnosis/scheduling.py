@@ -229,6 +229,9 @@ class _Holders(NamedTuple):
     first: list[str]
 
 
+_REMEMBERED: Final = 100
+"""Maximum demands of which the nodes that do not meet them are remembered."""
+
 Held: TypeAlias = Mapping[tuple[str, str], _Holders]
 """Who holds devices, by (node, resource)."""
 
@@ -255,6 +258,23 @@ def _by_deployment(snapshot: Snapshot) -> Mapping[tuple[str, str], list[Pod]]:
     return found
 
 
+class _Nodes:
+    """All nodes, and those that do not meet a demand, which most pods have in common."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.all = list(snapshot[NODES])
+        self._refusing: dict[fit.Demand, frozenset[str]] = {}
+
+    def refusing(self, demand: fit.Demand) -> frozenset[str]:
+        """Return the names of the nodes that do not meet a demand."""
+        if demand not in self._refusing:
+            if len(self._refusing) >= _REMEMBERED:
+                self._refusing.clear()
+            refusing = frozenset(each.name for each in self.all if not demand.is_met(each))
+            self._refusing[demand] = refusing
+        return self._refusing[demand]
+
+
 @dataclass(slots=True)
 class _NodeCheck:
     """All nodes checked against a pod's demands."""
@@ -274,21 +294,26 @@ class _NodeCheck:
     def at(
         cls, pod: Pod, snapshot: Snapshot, message: str, *, ask: Ask | None
     ) -> "_NodeCheck | None":
-        """Check all nodes against a pod's demands; None if the nodes are not known."""
-        everywhere = list(snapshot[NODES])
+        """Check all nodes against a pod's demands; None for too many, or if no nodes are known."""
+        if fit.asks_too_much(pod):
+            return None
+        known = snapshot.once(_Nodes, _Nodes)
+        everywhere = known.all
         named = fit.named_nodes(pod)
         nodes = [each for each in everywhere if named is None or named.is_met(each)]
         if not nodes or not snapshot.absence_known(NODES):
             return None
         demands = fit.demands_of(pod, snapshot)
-        unmet = {n.name: [d for d in demands if not d.is_met(n)] for n in nodes}
+        refusing = [(each, known.refusing(each)) for each in demands]
+        unmet = {n.name: [d for d, names in refusing if n.name in names] for n in nodes}
         left_out = len(everywhere) - len(nodes)
         held = snapshot.once(_devices_held, _devices_held)
         counts = fit.counts_of(message)
         check = cls(pod, snapshot, message, counts, demands, nodes, unmet, held, left_out, ask)
         # Drop resources that no node offers and an extender schedules, such as GPU memory.
-        check.demands = [d for d in demands if check._most(d) or not check._denied(d)]
-        check.unmet = {n: [d for d in unmet[n] if d in check.demands] for n in unmet}
+        check.demands = [d for d in demands if not check._denied(d) or check._most(d)]
+        if len(check.demands) < len(demands):
+            check.unmet = {n: [d for d in unmet[n] if d in check.demands] for n in unmet}
         return check
 
     def free(self, node: Node, resource: str) -> float:

@@ -230,6 +230,20 @@ class SelectorRequirement(Part, frozen=True):
     operator: str
     values: frozenset[str] | None = None
 
+    def is_met(self, value: str | None) -> bool:
+        """Tell whether a label with this value, or None without the label, meets it."""
+        match self.operator:
+            case "In":
+                return value is not None and value in (self.values or ())
+            case "NotIn":
+                return value is None or value not in (self.values or ())
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+            case _:
+                return False
+
 
 class LabelSelector(Part, frozen=True):
     match_labels: Labels | None = None
@@ -244,19 +258,4 @@ class LabelSelector(Part, frozen=True):
         labels = labels or {}
         if any(labels.get(key) != value for key, value in (self.match_labels or {}).items()):
             return False
-        return all(_meets(labels, each) for each in self.match_expressions or ())
-
-
-def _meets(labels: Labels, requirement: SelectorRequirement) -> bool:
-    value = labels.get(requirement.key)
-    match requirement.operator:
-        case "In":
-            return value is not None and value in (requirement.values or ())
-        case "NotIn":
-            return value is None or value not in (requirement.values or ())
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False
+        return all(each.is_met(labels.get(each.key)) for each in self.match_expressions or ())

@@ -372,6 +372,15 @@ def test_nobody_runs_the_scheduler():
     assert found.cause.startswith("no scheduler volcano has seen it")
 
 
+@pytest.mark.parametrize(("count", "is_checked"), [(100, True), (101, False)])
+def test_a_pod_with_more_demands_than_anyone_means_is_not_checked_on_each_node(
+    count, *, is_checked
+):
+    selector = {f"label-{number}": "x" for number in range(count)}
+    pod = waiting(said(1, f"1 {AFFINITY}"), nodeSelector=selector)
+    assert (why(pod, node("a")) is not None) == is_checked
+
+
 def test_without_nodes_nothing_is_worked_out():
     """A dump of a namespace has none: that none is there says nothing."""
     assert why(waiting(said(5, "5 Insufficient nvidia.com/gpu"), 4)) is None
