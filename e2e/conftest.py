@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,10 @@ from e2e.envtest.binaries import binaries
 from e2e.envtest.commands import Command, helm, kubectl
 from e2e.envtest.control_plane import ControlPlane
 from e2e.envtest.release import REPORTER, Release
-from e2e.replica import Installed
-from e2e.serving import Serving
 from e2e.stack.api import Api
 from e2e.stack.stack import Stack
-from e2e.stage import Stage
+from e2e.stage import Installed, Serving, Stage, named_after
+from tests.daemon.replica import Program
 
 
 @pytest.fixture(name="plane", scope="session")
@@ -69,13 +67,13 @@ async def _stage(plane: ControlPlane, kubectl: Command) -> AsyncIterator[Stage]:
 @pytest.fixture(name="workload")
 async def _workload(stage: Stage, request: pytest.FixtureRequest) -> str:
     """A workload namespace of the test's own: two models behind a Gateway."""
-    return await stage.workload(_name(request.node.name))
+    return await stage.workload(named_after(request.node.name))
 
 
 @pytest.fixture(name="serving")
 async def _serving(stage: Stage, request: pytest.FixtureRequest) -> AsyncIterator[Serving]:
     """A namespace of the test's own where Kthena's controller manages ModelServings."""
-    async with Serving(stage, _name(request.node.name)) as serving:
+    async with Serving(stage, named_after(request.node.name)) as serving:
         yield serving
 
 
@@ -99,10 +97,6 @@ async def _another(
         await each.uninstall()
 
 
-def _name(test: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", test.removeprefix("test_")).strip("-")[:40].strip("-")
-
-
 @pytest.fixture(name="replica")
 async def _replica(
     stage: Stage, release: Release
@@ -123,3 +117,23 @@ async def _replica(
     yield start
     for replica in replicas:
         await replica.stop()
+
+
+@pytest.fixture(name="powerless")
+async def _powerless(
+    release: Release, tmp_path: Path
+) -> AsyncIterator[Callable[..., Awaitable[Program]]]:
+    """A function that returns a replica with the release's rights and settings of its own."""
+    made: list[Program] = []
+
+    async def make(**settings: Any) -> Program:
+        account = (await release.container()).account
+        token = release.kubectl("create", "token", account, "-n", release.namespace).strip()
+        access = dataclasses.replace(release.admin, token=token)
+        kubeconfig = access.write_kubeconfig(tmp_path / "powerless.yaml")
+        made.append(Program(kubeconfig, "powerless", **settings))
+        return await made[0].start()
+
+    yield make
+    for each in made:
+        await each.stop()

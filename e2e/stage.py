@@ -1,17 +1,67 @@
-"""The cluster of a test: the sample stack, injected faults, and our Events."""
+"""What tests share: the cluster with its faults and our Events, replicas as installed, ModelServings."""
 
 import asyncio
 import re
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Self
 
 from e2e.envtest.commands import Command
+from e2e.envtest.release import Release
 from e2e.stack.api import Api, unless_gone
+from e2e.stack.controller import Key
+from e2e.stack.kthena import MANAGER, MODELSERVINGS, Kthena
 from e2e.stack.stack import Stack
-from lab.sandbox.objects import name_of
+from lab.demo import sample_stack
+from lab.demo.modelserving import NAME, modelserving
+from lab.sandbox.objects import Object, name_of
 from lab.sandbox.workloads import is_ready
-from tests.daemon.replica import until
+from tests.daemon.replica import Program, until
 from tests.daemon.stage import COMPONENT, key_of, state_of
+
+
+class Installed(Program):
+    """The real program, started as by the kubelet for a pod of the release's Deployment.
+
+    Listeners use free ports, and settings of a test override those of the release. `code` is the
+    folder of another release's package.
+    """
+
+    def __init__(
+        self,
+        release: Release,
+        name: str,
+        *,
+        by: str | None = None,
+        code: Path | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(release.folder / f"{name}.yaml", name, **settings)
+        self.code = code
+        self._release = release
+        self._by = by
+
+    async def start(self) -> Self:
+        """Start it, with a token of its own."""
+        container = await self._release.container()
+        access = await self._release.pod_access(self.name, container.account)
+        replace(access, url=self._by or access.url).write_kubeconfig(self.kubeconfig)
+        pod = {"metadata.name": self.name, "metadata.namespace": self._release.namespace}
+        fields = {name: pod[path] for name, path in container.fields.items() if path in pod}
+        mounted = self._mounted(container.args[1:], container.files)
+        flags = [*mounted, "--kubeconfig", str(self.kubeconfig), *self.flags]
+        return await self.start_with(*flags, **container.env, **fields)
+
+    def _mounted(self, args: Iterable[str], files: Mapping[str, str]) -> list[str]:
+        """Write what the kubelet would mount, and return the arguments with the files' paths."""
+        mounted = list(args)
+        for path, text in files.items():
+            own = self.kubeconfig.with_name(f"{self.name}{path.replace('/', '-')}")
+            own.write_text(text)
+            mounted = [each.replace(path, str(own)) for each in mounted]
+        return mounted
+
 
 EVENT_NAMESPACE = "kube-system"
 LEASES = "leases.coordination.k8s.io"
@@ -19,6 +69,11 @@ OURS = "status-reporter.io/reason"
 
 
 _CHANGE: Final = re.compile(r" \((?:[^()]|\([^()]*\))* at \d\d:\d\d:\d\dZ\)")
+
+
+def named_after(test: str) -> str:
+    """Return a name for the namespace of a test."""
+    return re.sub(r"[^a-z0-9]+", "-", test.removeprefix("test_"))[:40].strip("-")
 
 
 def without_change(message: str) -> str:
@@ -41,6 +96,12 @@ class Stage:
     stack: Stack
     kubectl: Command
     namespaces: list[str] = field(default_factory=list)
+
+    async def namespace(self, name: str) -> str:
+        """Create an empty namespace, and return its name."""
+        self.namespaces.append(name)
+        await self.api.apply(sample_stack.namespace(name))
+        return name
 
     async def workload(self, name: str, **options: Any) -> str:
         """Create a workload namespace with the sample's content, and return its name."""
@@ -91,3 +152,85 @@ class Stage:
             "DELETE", f"/api/v1/namespaces/{EVENT_NAMESPACE}/events", labelSelector=OURS
         )
         await unless_gone(self.api.delete(LEASES, COMPONENT, namespace=EVENT_NAMESPACE))
+
+
+_SYSTEM: Final = "kthena-system"
+
+
+class Serving:
+    """The ModelServing of the demo in a namespace of its own, while entered."""
+
+    def __init__(self, stage: Stage, namespace: str) -> None:
+        self.namespace = namespace
+        self.key = Key(namespace, NAME)
+        self.subject = f"modelserving/{namespace}/{NAME}"
+        self.kthena = Kthena(stage.api)
+        self._stage = stage
+
+    async def __aenter__(self) -> Self:
+        for each in (self.namespace, _SYSTEM):
+            await self._stage.namespace(each)
+        await self._stage.api.apply(
+            sample_stack.controller(_SYSTEM, MANAGER, image="kthena", labels={"app": MANAGER})
+        )
+        await self._stage.stack.settled(_SYSTEM)
+        self.kthena.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.kthena.stop()
+
+    async def create(self, **spec: Any) -> Object:
+        """Create the ModelServing and wait until its pods are ready."""
+        wanted = modelserving()
+        wanted["metadata"]["namespace"] = self.namespace
+        wanted["spec"] |= spec
+        made = await self._stage.api.create(wanted)
+        await self.settled()
+        return made
+
+    async def settled(self) -> None:
+        """Wait until Kthena and the kubelets have no work left."""
+
+        async def at_rest() -> bool:
+            self.kthena.check()
+            return await self.kthena.at_rest(self.key)
+
+        await until(at_rest, f"{self.key} is at rest; {self.kthena.trouble}")
+
+    async def get(self) -> Object:
+        """Return the ModelServing."""
+        found = await self._stage.api.get(MODELSERVINGS, NAME, namespace=self.namespace)
+        assert found is not None
+        return found
+
+    async def status(self) -> Object:
+        """Return its status."""
+        return (await self.get()).get("status") or {}
+
+    async def roles(self) -> dict[str, str]:
+        """`roleStatuses` in short: `<group>/<role ID>` and the state."""
+        return {
+            f"{each['servingGroupName']}/{each['roleID']}": each["status"]
+            for each in (await self.status()).get("roleStatuses") or ()
+        }
+
+    async def patch(self, **spec: Any) -> None:
+        """Change the spec."""
+        await self._stage.api.patch(MODELSERVINGS, NAME, {"spec": spec}, namespace=self.namespace)
+
+    async def shows(self, roles: dict[str, str]) -> None:
+        """Wait until `roleStatuses` is as given."""
+
+        async def as_wanted() -> bool:
+            found = await self.roles()
+            assert found == roles, found
+            return True
+
+        await until(as_wanted, f"roleStatuses are {roles}")
+
+
+def running(groups: int = 2, decode: int = 2) -> dict[str, str]:
+    """Return the roles of that many groups, in order, all Running."""
+    ids = ["prefill-0", *(f"decode-{each}" for each in range(decode))]
+    return {f"{NAME}-{group}/{each}": "Running" for group in range(groups) for each in ids}

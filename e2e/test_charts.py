@@ -9,6 +9,7 @@ import pytest
 
 from e2e.envtest.commands import kubectl as kubectl_of
 from e2e.envtest.release import REPORTER, UMBRELLA
+from e2e.stack.sample import OPEN, definition
 from tests.helm.charts import load
 
 COMBINATIONS = [pytest.param(row, id=row["name"]) for row in load("combinations.yaml")]
@@ -20,21 +21,9 @@ MONITORING = {"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheus
 def _monitoring(kubectl):
     """The kinds of the Prometheus operator, which the charts create on request."""
     for kind, plural in MONITORING.items():
-        anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        version = {"name": "v1", "served": True, "storage": True}
-        definition = {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{plural}.monitoring.coreos.com"},
-            "spec": {
-                "group": "monitoring.coreos.com",
-                "scope": "Namespaced",
-                "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
-                "versions": [{**version, "schema": {"openAPIV3Schema": anything}}],
-            },
-        }
-        kubectl("apply", "-f", "-", stdin=json.dumps(definition))
-        kubectl("wait", "--for=condition=Established", f"crd/{plural}.monitoring.coreos.com")
+        name = f"{plural}.monitoring.coreos.com"
+        kubectl("apply", "-f", "-", stdin=json.dumps(definition(name, kind, ["v1"], OPEN)))
+        kubectl("wait", "--for=condition=Established", f"crd/{name}")
 
 
 @pytest.mark.parametrize("row", COMBINATIONS)

@@ -1,15 +1,13 @@
 """Users' declarations on the real API server, with the permissions from the chart."""
 
-import dataclasses
-
 import pytest
 import yaml
 
-from e2e.envtest.audit import requests
+from e2e.envtest.audit import granted, requests, unused
 from e2e.envtest.release import REPORTER
-from e2e.grants import granted, unused
+from e2e.stack.sample import OPEN, definition
 from e2e.stage import without_change
-from tests.daemon.replica import Program, until
+from tests.daemon.replica import until
 
 PLACE = "vectors"
 STATEFULSETS, DAEMONSETS = "statefulsets.apps", "daemonsets.apps"
@@ -46,31 +44,9 @@ TEMPLATE = {
         "containers": [{"name": "main", "image": "registry.example/main:1"}],
     },
 }
+
+
 SELECTOR = {"matchLabels": {"app": "own"}}
-DEFINITION = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": WIDGETS},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"kind": "Widget", "plural": "widgets", "singular": "widget"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "x-kubernetes-preserve-unknown-fields": True,
-                    }
-                },
-            }
-        ],
-    },
-}
 
 
 def owner(kind: str, name: str, **spec) -> dict:
@@ -92,7 +68,7 @@ async def agent_runs_on(stage, nodes: int) -> None:
 
 
 async def install_crd(stage) -> None:
-    await stage.api.apply(DEFINITION)
+    await stage.api.apply(definition(WIDGETS, "Widget", ["v1"], OPEN))
 
     async def served():
         resources = await stage.api.resources(fresh=True)
@@ -104,8 +80,7 @@ async def install_crd(stage) -> None:
 @pytest.fixture(name="installed")
 async def _installed(stage):
     """The declared objects, all healthy."""
-    stage.namespaces.append(PLACE)
-    await stage.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PLACE}})
+    await stage.namespace(PLACE)
     await stage.api.apply(owner("StatefulSet", "qdrant", replicas=2, serviceName="qdrant"))
     await stage.stack.settled(PLACE)
     await stage.api.apply(owner("DaemonSet", "agent"))
@@ -174,9 +149,7 @@ async def test_what_the_chart_grants_is_what_is_asked_for(plane, kubectl, watchi
     """Nothing is forbidden, and nothing is granted for a declaration that nobody needs."""
     daemon, release = watching
     await daemon.passes(2)
-    account = (await release.container()).account
-    user = f"system:serviceaccount:{release.namespace}:{account}"
-    seen = list(requests(plane.audit_log, user))
+    seen = list(requests(plane.audit_log, await release.user()))
     assert [each for each in seen if not each.allowed] == []
     grants = {
         each
@@ -191,30 +164,17 @@ async def test_what_the_chart_grants_is_what_is_asked_for(plane, kubectl, watchi
     assert unused(grants, seen) == set()
 
 
-@pytest.fixture(name="powerless")
-async def _powerless(release, kubectl, tmp_path):
-    """A function that starts a replica with declarations, but without permissions for them."""
-    account = (await release.container()).account
-    token = kubectl("create", "token", account, "-n", release.namespace).strip()
-    access = dataclasses.replace(release.admin, token=token)
+async def test_without_the_rights_it_says_which_are_missing(stage, installed, powerless, tmp_path):
+    """Where operators look; an unreadable resource is not a fault, and the cluster is not ready."""
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump({"custom-components": [STORE, WIDGET]}))
-    program = Program(
-        access.write_kubeconfig(tmp_path / "powerless.yaml"), "powerless", config=str(config)
-    )
-    yield program
-    await program.stop()
-
-
-async def test_without_the_rights_it_says_which_are_missing(stage, installed, powerless):
-    """Where operators look; an unreadable resource is not a fault, and the cluster is not ready."""
-    await (await powerless.start()).ready()
+    daemon = await (await powerless(config=str(config))).ready()
     event = await stage.told("clusterStatusUnknown", "cluster")
     assert event["message"].startswith("Permission: ")
     assert "widgets.example.com" in event["message"]
     assert "kubectl create clusterrole status-reporter-reads --verb=list,watch" in event["message"]
-    await powerless.passes(2)
-    assert await powerless.dispositions() == {("clusterStatusUnknown", "cluster"): "firing"}
+    await daemon.passes(2)
+    assert await daemon.dispositions() == {("clusterStatusUnknown", "cluster"): "firing"}
     assert not await stage.events(("clusterReady", "cluster"))
-    unknown = {each["resource"]: each["cause"] for each in (await powerless.report())["unknown"]}
+    unknown = {each["resource"]: each["cause"] for each in (await daemon.report())["unknown"]}
     assert unknown == {WIDGETS: "forbidden"}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lab.demo.inferenceservice import inferenceservice
-from lab.demo.kserve import INFERENCESERVICES, controllers
+from lab.demo.inferenceservice import INFERENCESERVICES, controllers, inferenceservice
+from lab.demo.sample_stack import deployment
 from reporter.stacks.kserve import reasons as c
 
 NAME = "chat"
@@ -14,11 +14,13 @@ CRD_MISSING = ("clusterCRDMissing", "cluster")
 async def _model(stage):
     """The namespace of a model that serves, with the controllers that it needs."""
     for each in controllers():
-        await namespace(stage, each["metadata"]["namespace"])
+        await stage.namespace(each["metadata"]["namespace"])
         await stage.api.create(each)
         await stage.stack.settled(each["metadata"]["namespace"])
-    made = await namespace(stage, "standard-isvc")
-    await stage.api.create(deployment(made))
+    made = await stage.namespace("standard-isvc")
+    labels = {"serving.kserve.io/inferenceservice": NAME, "app": f"isvc.{NAME}-predictor"}
+    container = {"name": "kserve-container", "image": "vllm/vllm-openai:v0.14.0"}
+    await stage.api.create(deployment(made, f"{NAME}-predictor", container, labels=labels))
     wanted = inferenceservice(NAME, "hf://example/chat-1")
     wanted["metadata"] |= {
         "namespace": made,
@@ -37,27 +39,6 @@ async def _model(stage):
     }
     await stage.stack.status(INFERENCESERVICES, made, NAME, status=status)
     return made
-
-
-async def namespace(stage, name):
-    stage.namespaces.append(name)
-    await stage.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    return name
-
-
-def deployment(place):
-    labels = {"serving.kserve.io/inferenceservice": NAME, "app": f"isvc.{NAME}-predictor"}
-    container = {"name": "kserve-container", "image": "vllm/vllm-openai:v0.14.0"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": f"{NAME}-predictor", "namespace": place, "labels": labels},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        },
-    }
 
 
 def about(reason, model):

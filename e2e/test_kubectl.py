@@ -1,4 +1,4 @@
-"""`kubectl status-reporter` on the real API server, run by kubectl: its output and permissions."""
+"""Commands on the real API server: `kubectl status-reporter`, run by kubectl, `check -n` and `dump`."""
 
 import asyncio
 import json
@@ -112,25 +112,15 @@ async def test_a_tenant_gets_an_answer(stage, workload, as_tenant, plane, tmp_pa
     """`check -n` with permissions in one namespace: its fault, and no request anywhere else."""
     await stage.stack.scale(workload, EPP, 0)
     start = plane.audit_log.stat().st_size
-    command = (
-        *(sys.executable, "-m", "reporter", "check"),
-        *("--kubeconfig", as_tenant.environment["KUBECONFIG"]),
-        *("-n", workload, "--startup-grace-seconds", "0"),
-    )
-
-    async def told() -> list[tuple[str, str]]:
-        done = await asyncio.to_thread(
-            subprocess.run, [*command, "-o", "json"], capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stderr) == (1, "")
-        found = json.loads(done.stdout)["findings"]
-        return [(each["reason"], each["subject"]) for each in found]
-
+    check = ("check", "--kubeconfig", as_tenant.environment["KUBECONFIG"], "-n", workload)
+    check += ("--startup-grace-seconds", "0")
     fault = ("inferencesetEPPNotReady", f"inferenceset/{workload}/llama-3-1-8b")
 
     async def fires() -> bool:
-        found = await told()
-        assert fault in found, found
+        done = await asyncio.to_thread(run, *check, "-o", "json")
+        assert (done.returncode, done.stderr) == (1, "")
+        found = json.loads(done.stdout)["findings"]
+        assert fault in [(each["reason"], each["subject"]) for each in found], found
         return True
 
     await until(fires, "the tenant sees the fault")
@@ -138,8 +128,41 @@ async def test_a_tenant_gets_an_answer(stage, workload, as_tenant, plane, tmp_pa
     refused = {each.resource for each in asked if not each.allowed}
     assert not {each for each in refused if each in GRANTED}
     assert {each.namespace for each in asked if each.resource} <= {workload}
-    text = await asyncio.to_thread(
-        subprocess.run, command, capture_output=True, text=True, check=False
-    )
+    text = await asyncio.to_thread(run, *check)
     assert text.returncode == 1
     assert "the cluster layer is unknown" in " ".join(text.stdout.split())
+
+
+def run(*flags):
+    return subprocess.run(
+        [sys.executable, "-m", "reporter", *map(str, flags)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+async def test_the_dump_of_the_cluster_gives_its_report(stage, workload, kubeconfig, tmp_path):
+    """Byte for byte except the time, with a fault, as JSON and as text; also for one namespace."""
+    live = ("--kubeconfig", kubeconfig, "--startup-grace-seconds", "0")
+    await stage.stack.scale("kaito-system", "body-based-router", 0)
+    await stage.stack.settled("kaito-system")
+
+    async def fires():
+        return BBR[0] in (await asyncio.to_thread(run, "check", *live)).stdout
+
+    await until(fires, "the fault is seen")
+    for name, only, status in (("all", (), 1), ("one", ("-n", workload), 0)):
+        path = tmp_path / f"{name}.tgz"
+        dump = await asyncio.to_thread(run, "dump", "-o", path, *only, *live)
+        assert (dump.returncode, dump.stderr) == (0, "")
+        for output in ("json", "text"):
+            flags = ("-o", output, "--now", "2030-01-01T00:00:00Z")
+            of_cluster = await asyncio.to_thread(run, "check", *only, *live, *flags)
+            of_dump = await asyncio.to_thread(
+                run, "check", "--from", path, "--startup-grace-seconds", "0", *flags
+            )
+            assert of_dump.stdout == of_cluster.stdout
+            assert of_dump.returncode == of_cluster.returncode == status
+            assert (BBR[0] in of_dump.stdout) is (not only)

@@ -1,21 +1,20 @@
 """LLMInferenceServices on the real API server, with the chart's permissions."""
 
-import re
 from copy import deepcopy
 
 import pytest
 
 from e2e.envtest.audit import requests
-from e2e.stack.times import now
-from lab.demo.controller_deployments import controller
+from e2e.stack.objects import condition, gateway
+from e2e.stage import named_after
 from lab.demo.llmisvc import CONFIG, CONFIGS, LLMS, NAME, made, statuses
+from lab.demo.sample_stack import controller
 from reporter.catalogue.resources import FORMER_POOLS
 from reporter.stacks.llmisvc import reasons as c
 from reporter.stacks.llmisvc.reasons import LEADERWORKERSETS, RESOURCES
 
 LWS = "leaderworkersets.leaderworkerset.x-k8s.io"
 GATEWAYS = "gateways.gateway.networking.k8s.io"
-CONTROLLER = ("kserve", "llmisvc-controller-manager")
 
 
 class Llm:
@@ -30,31 +29,20 @@ class Llm:
 
     async def create(self, version="v1alpha2"):
         """Create everything as KServe leaves it if it knows no route."""
-        gateway = {"name": "own", "namespace": self.namespace}
-        await self.stage.api.create(
-            {
-                "apiVersion": "gateway.networking.k8s.io/v1",
-                "kind": "Gateway",
-                "metadata": gateway,
-                "spec": {
-                    "gatewayClassName": "istio",
-                    "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
-                },
-            }
-        )
-        said = {"type": "Programmed", "status": "True", "reason": "Programmed", "message": ""}
-        told = {"conditions": [{**said, "lastTransitionTime": now()}]}
-        await self.stage.stack.status(GATEWAYS, self.namespace, "own", status=told)
+        reference = {"name": "own", "namespace": self.namespace}
+        await self.stage.api.create(gateway(self.namespace, "own"))
+        programmed = {"conditions": [condition("Programmed")]}
+        await self.stage.stack.status(GATEWAYS, self.namespace, "own", status=programmed)
         for each in deepcopy(made()):
             each["metadata"]["namespace"] = self.namespace
             if each["kind"] == "LLMInferenceService":
-                each["spec"]["router"]["gateway"]["refs"] = [gateway]
+                each["spec"]["router"]["gateway"]["refs"] = [reference]
             if each["apiVersion"].startswith("serving.kserve.io"):
                 each["apiVersion"] = f"serving.kserve.io/{version}"
             await self.stage.api.create(each)
         for resource, name, status in deepcopy(tuple(statuses())):
             for parent in status.get("parents", ()):
-                parent["parentRef"] = gateway
+                parent["parentRef"] = reference
             await self.stage.stack.status(resource, self.namespace, name, status=status)
         await self.stage.stack.settled(self.namespace)
 
@@ -65,17 +53,11 @@ class Llm:
 @pytest.fixture(name="llm")
 async def _llm(stage, request):
     """Its namespace, and the Deployment of its controller."""
-    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_"))[:40].strip("-")
-    for namespace in (f"{name}-llm", "kserve"):
-        stage.namespaces.append(namespace)
-        await stage.api.apply(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-        )
-    place, deployment = CONTROLLER
-    image = "kserve/llmisvc-controller:v0.20.0"
-    await stage.api.create(controller(place, deployment, image=image, labels={"app": deployment}))
+    place = await stage.namespace("kserve")
+    name, image = "llmisvc-controller-manager", "kserve/llmisvc-controller:v0.20.0"
+    await stage.api.create(controller(place, name, image=image, labels={"app": name}))
     await stage.stack.settled(place)
-    return Llm(stage, f"{name}-llm")
+    return Llm(stage, await stage.namespace(f"{named_after(request.node.name)}-llm"))
 
 
 async def test_one_that_serves_is_ready_although_kserve_waits_for_ever(

@@ -1,14 +1,11 @@
 """Our Events on the objects of workloads, on the real API server, with the chart's permissions."""
 
-import dataclasses
-
 import pytest
 
-from e2e.envtest.audit import requests
+from e2e.envtest.audit import Grant, granted, requests, unused
 from e2e.envtest.release import REPORTER
-from e2e.grants import Grant, granted, unused
-from e2e.stack.errors import ApiError
-from tests.daemon.replica import Program, until
+from e2e.stack.api import ApiError
+from tests.daemon.replica import until
 
 LABEL = "status-reporter.io/mirror"
 MODEL = "llama-3-1-8b"
@@ -113,10 +110,9 @@ async def test_kubectl_describe_tells_the_owner_of_a_model(
         return await daemon.metric("mirror_writes_total", outcome="written") == len(asked())
 
     await until(are_counted, "each write is counted once")
-    user = f"system:serviceaccount:{release.namespace}:{(await release.container()).account}"
     everywhere = {Grant(verb, "events", "", "") for verb in ("create", "patch")}
     assert everywhere <= granted(kubectl, release.name)
-    assert unused(everywhere, requests(plane.audit_log, user, since=start)) == set()
+    assert unused(everywhere, requests(plane.audit_log, await release.user(), since=start)) == set()
 
 
 async def test_a_quiet_cluster_is_left_alone(stage, workload, mirroring, mirrors, asked, plane):
@@ -212,32 +208,19 @@ async def test_a_namespace_that_takes_no_events_costs_nobody_else_anything(
     assert {each.code for each in tries} == {CODES[reason]}
 
 
-@pytest.fixture(name="powerless")
-async def _powerless(release, kubectl, tmp_path):
-    """A function that starts a replica with the chart's permissions without mirrors."""
-    account = (await release.container()).account
-    token = kubectl("create", "token", account, "-n", release.namespace).strip()
-    access = dataclasses.replace(release.admin, token=token)
-    program = Program(
-        access.write_kubeconfig(tmp_path / "powerless.yaml"), "powerless", mirror_to_workload=True
-    )
-    yield program
-    await program.stop()
-
-
 async def test_without_the_right_it_says_what_is_missing(
     stage, workload, powerless, mirrors, asked
 ):
     """Clearly, once for each namespace, and without endless retries."""
     await pull(stage, workload)
-    await (await powerless.start()).ready()
+    daemon = await (await powerless(mirror_to_workload=True)).ready()
     await told(stage, workload)
-    (line,) = await until(lambda: powerless.lines("mirrors_forbidden"), "it is said")
+    (line,) = await until(lambda: daemon.lines("mirrors_forbidden"), "it is said")
     assert (line["level"], line["namespace"]) == ("error", workload)
     assert 'cannot patch resource "events"' in line["error"]
     assert "mirrorToWorkload=true" in line["hint"]
-    await powerless.passes(4)
-    assert len(powerless.lines("mirrors_forbidden")) == 1
+    await daemon.passes(4)
+    assert len(daemon.lines("mirrors_forbidden")) == 1
     assert await mirrors(workload) == []
     assert len(asked()) <= 3
-    assert await powerless.metric("mirror_namespaces_refusing") == 1
+    assert await daemon.metric("mirror_namespaces_refusing") == 1

@@ -6,7 +6,8 @@ import pytest
 
 from e2e.stack.otterscale import MODELSERVICES, NAME, SYSTEM, OtterScale
 from e2e.stack.pod_network import own_loopback
-from lab.simulation.phases import Phase
+from e2e.stage import named_after
+from lab.simulation.pod_life import Phase
 from lab.simulation.server import ModelPod
 from tests.daemon.replica import until
 
@@ -18,9 +19,7 @@ MONITORS = "podmonitors.monitoring.coreos.com"
 @pytest.fixture(name="otterscale")
 async def _otterscale(stage, request):
     """A ModelService that serves, in a namespace of the test's own."""
-    name = (
-        request.node.name.partition("[")[0].removeprefix("test_").replace("_", "-")[:40].strip("-")
-    )
+    name = named_after(request.node.name.partition("[")[0])
     otterscale = OtterScale(stage.api, stage.stack, name)
     stage.namespaces += [name, SYSTEM]
     await otterscale.install()

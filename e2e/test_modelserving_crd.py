@@ -9,9 +9,8 @@ import pytest
 import yaml
 
 from e2e.envtest.binaries import binaries
-from e2e.envtest.commands import helm, kubectl
+from e2e.envtest.commands import EnvtestError, helm, kubectl
 from e2e.envtest.control_plane import ControlPlane
-from e2e.envtest.errors import EnvtestError
 from e2e.envtest.release import REPORTER, Release
 
 pytestmark = pytest.mark.xdist_group("crd")  # its control plane is started once

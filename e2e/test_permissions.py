@@ -2,9 +2,8 @@
 
 import pytest
 
-from e2e.envtest.audit import requests
+from e2e.envtest.audit import granted, requests, unused
 from e2e.envtest.release import REPORTER
-from e2e.grants import granted, unused
 from e2e.stack.pod_network import pod_network
 from lab.simulation.server import ModelPod
 from reporter.catalogue.resources import ON_DEMAND
@@ -49,9 +48,7 @@ def _grants_used(plane, kubectl):
     start = plane.audit_log.stat().st_size
 
     async def check(release):
-        account = (await release.container()).account
-        user = f"system:serviceaccount:{release.namespace}:{account}"
-        seen = list(requests(plane.audit_log, user, since=start))
+        seen = list(requests(plane.audit_log, await release.user(), since=start))
         assert [each for each in seen if not each.allowed] == []
         grants = granted(kubectl, release.name)
         assert len(grants) > 30, "the release's roles were found"

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 import yaml
 
-from e2e.envtest.errors import EnvtestError
+from e2e.envtest.commands import EnvtestError
+from e2e.stack.objects import lost
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import wanted
 from reporter.stacks.otterscale.objects import ModelService
@@ -35,11 +36,7 @@ OPERATORS = {
 async def _place(stage):
     """The namespace of the examples, with the kinds that they need."""
     await stage.stack.install_crds()
-    await stage.api.create(
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-    )
-    stage.namespaces.append(NAMESPACE)
-    return NAMESPACE
+    return await stage.namespace(NAMESPACE)
 
 
 def render(*arguments, stdin=None):
@@ -73,7 +70,8 @@ async def test_server_accepts_what_is_rendered(place, kubectl, operator, output)
     found = applied(kubectl, manifests)
     assert [key_of(each) for each in found] == [key_of(each) for each in read]
     assert {place, ""} >= {each["metadata"].get("namespace", "") for each in found}
-    assert lost(read, found) == []
+    # The server writes no zeros and no empty text.
+    assert lost(read, found, empty_counts=False) == []
 
 
 async def test_server_accepts_the_examples_and_fills_in_the_defaults(place, kubectl):
@@ -98,20 +96,6 @@ async def test_nothing_differs_once_it_is_applied(place, kubectl):
     manifests = render("-f", path)
     kubectl("apply", "-f", "-", stdin=manifests)
     assert kubectl("diff", "-f", "-", stdin=manifests) == ""
-
-
-def lost(wanted, found, path=""):
-    """Return the paths that the server dropped or changed."""
-    if isinstance(wanted, dict):
-        held = found if isinstance(found, dict) else {}
-        return [
-            each for key in wanted for each in lost(wanted[key], held.get(key), f"{path}.{key}")
-        ]
-    if isinstance(wanted, list) and isinstance(found, list) and len(found) == len(wanted):
-        pairs = enumerate(zip(wanted, found, strict=True))
-        return [each for at, (one, other) in pairs for each in lost(one, other, f"{path}[{at}]")]
-    # The server writes no zeros and no empty text.
-    return [] if wanted == found or (not wanted and not found) else [path]
 
 
 MANAGER = "--field-manager=model-operator"

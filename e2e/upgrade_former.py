@@ -13,8 +13,7 @@ import pytest
 
 from e2e.envtest.binaries import binaries
 from e2e.envtest.control_plane import ControlPlane
-from e2e.replica import Installed
-from e2e.stage import OURS
+from e2e.stage import OURS, Installed
 from tests.daemon.replica import LONG_LEASE, until
 
 FORMER = "d828a858"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from e2e.envtest import binaries
-from e2e.envtest.errors import EnvtestError
+from e2e.envtest.commands import EnvtestError
 
 
 class NotBuiltError(Exception):
@@ -33,7 +33,7 @@ def built(module: Path, package: str, flags: Sequence[str] = ()) -> Path:
     content = b"".join((module / name).read_bytes() for name in ("go.mod", "go.sum"))
     folder = binaries.cache() / module.name / hashlib.sha256(content).hexdigest()[:12]
     program = folder / module.name
-    with binaries._only_one(binaries.cache() / f"{module.name}.lock"):
+    with binaries.only_one(binaries.cache() / f"{module.name}.lock"):
         if not program.exists():
             _build(program, module, package, flags=flags)
     return program
@@ -60,7 +60,7 @@ def built_from_copy(module: Path, source: str, *, file: str) -> Path:
     version = pinned.split()[1]
     program = binaries.cache() / name / version / name
     with (
-        binaries._only_one(binaries.cache() / f"{name}.lock"),
+        binaries.only_one(binaries.cache() / f"{name}.lock"),
         tempfile.TemporaryDirectory() as made,
     ):
         if not program.exists():

@@ -9,13 +9,12 @@ import signal
 import sys
 from pathlib import Path
 
+from e2e.chaos.bounds import FULL, SHORT
 from e2e.chaos.cluster import foundation
-from e2e.chaos.experiment import Outcome, conduct
+from e2e.chaos.experiment import Outcome, conduct, table
 from e2e.chaos.faults import BY_NAME, FAULTS, SHORT_FAULTS, Fault
-from e2e.chaos.form import FULL, SHORT
-from e2e.chaos.table import table
-from e2e.envtest.errors import EnvtestError
-from e2e.stack.errors import StackError
+from e2e.envtest.commands import EnvtestError
+from e2e.stack.api import StackError
 
 
 def main() -> int:

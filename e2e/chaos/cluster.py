@@ -2,32 +2,120 @@
 
 import asyncio
 import contextlib
+import hashlib
+import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self
 
-from e2e.chaos.form import Form
-from e2e.chaos.judges import lost
+import aiohttp
+
+from e2e.chaos.bounds import Form
+from e2e.chaos.judges import Key, Truth, lost
 from e2e.chaos.observer import Observer
-from e2e.chaos.records import Key, Truth
-from e2e.chaos.replica import Replica
-from e2e.envtest.access import Access
-from e2e.envtest.binaries import binaries
-from e2e.envtest.commands import helm, kubectl
+from e2e.envtest.binaries import binaries, cache, only_one
+from e2e.envtest.commands import Access, helm, kubectl, run
 from e2e.envtest.control_plane import ControlPlane
 from e2e.envtest.release import REPORTER, Release
 from e2e.envtest.tcp_proxy import TcpProxy
 from e2e.stack.api import Api, unless_gone
 from e2e.stack.stack import Stack
-from e2e.stage import EVENT_NAMESPACE, LEASES, OURS
+from e2e.stage import EVENT_NAMESPACE, LEASES, OURS, Installed
 from lab.demo.story import CHAT, SEARCH
+from locks.pip import WHEELS, command, locked
 from reporter.catalogue.resources import COMPONENT
 from tests.daemon.replica import passes, until
+
+_PINNED: Final = Path(__file__).with_name("libfaketime.txt")
+_BUILD: Final = Path(__file__).with_name("libfaketime-build.txt")
+_LIBRARY: Final = Path("libfaketime/vendor/libfaketime/src/libfaketime.so.1")
+
+
+def _library() -> Path:
+    """Return libfaketime, building it if it is missing."""
+    folder = cache() / "libfaketime" / hashlib.sha256(_PINNED.read_bytes()).hexdigest()[:12]
+    with only_one(folder.with_suffix(".lock")):
+        if not (folder / _LIBRARY).exists():
+            _build(folder)
+    return folder / _LIBRARY
+
+
+def _build(folder: Path) -> None:
+    print("chaos: building libfaketime, once per machine, some seconds", file=sys.stderr)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+        for what in (
+            (*locked(_BUILD), WHEELS, "--target", f"{made}/build"),
+            (*locked(_PINNED), "--no-build-isolation", "--target", f"{made}/new"),
+        ):
+            # A C compiler and make are needed.
+            env = os.environ | {"MAKEFLAGS": "", "PYTHONPATH": f"{made}/build"}
+            run(command("install", *what), env=env)
+        Path(made, "new").rename(folder)
+
+
+class Replica(Installed):
+    """The real program behind a network of its own.
+
+    Args:
+        release: that it belongs to.
+        name: of its pod.
+        network: between it and the API server.
+        moves_clock: its wall clock can be set while it runs.
+        settings: of the daemon.
+    """
+
+    def __init__(
+        self, release: Release, name: str, network: TcpProxy, *, moves_clock: bool, **settings: Any
+    ) -> None:
+        super().__init__(release, name, by=network.url, **settings)
+        self.network = network
+        self._clock = release.folder / f"{name}.clock"
+        self._environment: dict[str, str] = {}
+        if moves_clock:
+            # Clocks that are never set, which measure leases and back-off, stay real.
+            self._environment = {
+                "LD_PRELOAD": str(_library()),
+                "FAKETIME_TIMESTAMP_FILE": str(self._clock),
+                "FAKETIME_NO_CACHE": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            }
+
+    def set_clock(self, seconds: int) -> None:
+        """Set its wall clock to so many seconds ahead of the real one."""
+        fresh = self._clock.with_suffix(".fresh")
+        fresh.write_text(f"{seconds:+d}")
+        fresh.replace(self._clock)
+
+    async def start_with(self, *flags: str, **variables: str) -> Self:
+        """Start it with the right time."""
+        self.set_clock(0)
+        await super().start_with(*flags, **{**variables, **self._environment})
+        return self
+
+    async def kill(self) -> None:
+        """End it at once, whatever state it is in."""
+        if hasattr(self, "process"):
+            if self.process.returncode is None:
+                self.process.kill()
+            await self.process.wait()
+            self._log.close()
+
+    async def holds_lease(self) -> bool:
+        """Tell whether it runs, answers and leads."""
+        if self.process.returncode is not None:
+            return False
+        try:
+            async with asyncio.timeout(2):
+                return await self.leads()
+        except (TimeoutError, aiohttp.ClientError, OSError, AssertionError):
+            return False
+
 
 KEDA: Final = ("keda", "keda-operator")
 GATEWAYS: Final = "gateways.gateway.networking.k8s.io"

@@ -1,15 +1,14 @@
-"""One fault in a cluster, and its outcome."""
+"""One fault in a cluster, its outcome, and the outcomes as a table."""
 
 import asyncio
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final, Self
 
+from e2e.chaos.bounds import Form
 from e2e.chaos.cluster import Cluster, Foundation, cluster
 from e2e.chaos.faults import Fault
-from e2e.chaos.form import Form
 from e2e.chaos.judges import doubled, late_writes, lost, told_at, untrue, writers
 from e2e.envtest.audit import requests
 
@@ -137,12 +136,7 @@ class Leaders:
         self._task = asyncio.create_task(self._follow())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -153,3 +147,37 @@ class Leaders:
             if leaders != self.present:
                 self.present, self.since = leaders, time.time()
             await asyncio.sleep(_POLL_SECONDS)
+
+
+_HEAD = ("fault", "lasted", "recovery", "bound", "false", "lost", "doubled", "writers", "late")
+
+
+def table(outcomes: Iterable[Outcome], form: Form) -> str:
+    """Return a table with a row for each outcome, and the settings that it was measured with."""
+    rows = [_HEAD, tuple("---" if cell == "fault" else "---:" for cell in _HEAD)]
+    rows += [_row(outcome) for outcome in outcomes]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join((_settings(form), "", *lines))
+
+
+def _row(outcome: Outcome) -> tuple[str, ...]:
+    recovery = "never" if outcome.recovery is None else f"{outcome.recovery:.1f} s"
+    return (
+        outcome.fault.text,
+        f"{outcome.lasted:.0f} s",
+        recovery,
+        f"{outcome.bound:.0f} s",
+        str(len(outcome.untrue)),
+        str(len(outcome.lost)),
+        str(len(outcome.doubled)),
+        ", ".join(each.removeprefix("replica-") for each in outcome.writers) or "none",
+        str(len(outcome.late)),
+    )
+
+
+def _settings(form: Form) -> str:
+    lease = form.lease
+    return (
+        f"Lease {lease.duration:g} s, renew deadline {lease.renew_deadline:g} s, retry period "
+        f"{lease.retry:g} s, resync {form.resync} s, grace {form.grace} s."
+    )

@@ -1,13 +1,343 @@
-"""The table of faults."""
+"""The faults: what each does to the cluster, and what is promised then."""
 
-from collections.abc import Callable, Collection
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+import asyncio
+import contextlib
+import shutil
+import signal
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from http import HTTPStatus
 from typing import Final
 
-from e2e.chaos import bounds, deletions, network, permissions, processes, servers
-from e2e.chaos.cluster import Cluster
-from e2e.chaos.form import Form
+import aiohttp
+import yaml
+
+from e2e.chaos import bounds
+from e2e.chaos.bounds import Form
+from e2e.chaos.cluster import Cluster, Replica
+from e2e.chaos.judges import Key, Truth
+from e2e.envtest.commands import Access
+from e2e.envtest.control_plane import ControlPlane, Server
+from e2e.envtest.tcp_proxy import Network
+from e2e.stack.api import Api
+from e2e.stage import EVENT_NAMESPACE, LEASES, OURS
+from lab.demo.story import CODE
+from lab.sandbox.objects import Object, copy_json, meta, name_of, namespace_of
+from reporter.catalogue.resources import COMPONENT
+from tests.daemon.replica import until
+
+# Faults of the servers.
+
+_WRITES: Final = 300
+"""The minimum number of versions that the cluster goes back."""
+
+
+@asynccontextmanager
+async def _api_server_killed(cluster: Cluster) -> AsyncIterator[None]:
+    await asyncio.to_thread(cluster.plane.api_server.kill)
+    try:
+        yield
+    finally:
+        await _start(cluster.plane, cluster.plane.api_server)
+
+
+@asynccontextmanager
+async def _etcd_stopped(cluster: Cluster) -> AsyncIterator[None]:
+    await asyncio.to_thread(cluster.plane.etcd.stop)
+    try:
+        yield
+    finally:
+        await _start(cluster.plane, cluster.plane.etcd)
+
+
+async def _start(plane: ControlPlane, *servers: Server) -> None:
+    # Not in a thread: servers end with the thread that started them.
+    for server in servers:
+        server.start()
+    await asyncio.to_thread(plane.wait)
+
+
+@asynccontextmanager
+async def _restored(cluster: Cluster) -> AsyncIterator[None]:
+    """The cluster goes back to before many changes, among them one fault of the stack."""
+    plane, model = cluster.plane, "qwen2-5-coder-7b"
+    key = Key("inferencesetInfraProvisioningFailed", f"inferenceset/{CODE}/{model}")
+    await asyncio.to_thread(_copy, plane)
+    undone = Truth(key, time.time(), undone=True)
+    cluster.truths.append(undone)
+    says = ("NodeClaimReady", "False", "SubscriptionQuotaReached", "quota exceeded")
+    await cluster.stack.condition("workspaces.kaito.sh", CODE, model, says=says)
+    await until(
+        lambda: any(each.key == key and each.live for each in cluster.observer.versions),
+        "the fault that will be undone is told",
+    )
+    for number in range(_WRITES):
+        patch = {"metadata": {"annotations": {"chaos/number": str(number)}}}
+        await cluster.api.patch("namespaces", CODE, patch)
+    yield
+    for server in (plane.api_server, plane.etcd):
+        await asyncio.to_thread(server.kill)
+    cluster.truths.remove(undone)
+    cluster.truths.append(replace(undone, until=time.time()))
+    cluster.observer.begin_again()
+    shutil.rmtree(plane.folder / "etcd")
+    (plane.folder / "etcd-before").rename(plane.folder / "etcd")
+    await _start(plane, plane.etcd, plane.api_server)
+
+
+def _copy(plane: ControlPlane) -> None:
+    """Copy the data as of one moment, as a killed etcd would leave it."""
+    plane.etcd.send(signal.SIGSTOP)
+    try:
+        shutil.copytree(plane.folder / "etcd", plane.folder / "etcd-before")
+    finally:
+        plane.etcd.send(signal.SIGCONT)
+
+
+# Faults of the leading replica's process.
+
+
+@asynccontextmanager
+async def _leader_killed(cluster: Cluster) -> AsyncIterator[None]:
+    cluster.first.send(signal.SIGKILL)
+    yield
+
+
+@asynccontextmanager
+async def _leader_paused(cluster: Cluster) -> AsyncIterator[None]:
+    """The leader does not run, as on a suspended machine, and then continues."""
+    cluster.first.send(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        cluster.first.send(signal.SIGCONT)
+
+
+@asynccontextmanager
+async def _clock_moved(cluster: Cluster, seconds: int) -> AsyncIterator[None]:
+    cluster.first.set_clock(seconds)
+    try:
+        yield
+    finally:
+        cluster.first.set_clock(0)
+
+
+# Faults of the network between the replicas and the API server.
+
+
+@asynccontextmanager
+async def _cut_repeatedly(cluster: Cluster) -> AsyncIterator[None]:
+    """Connections are reset once a second, as if a load balancer were being replaced."""
+
+    async def cut() -> None:
+        while True:
+            cluster.cut()
+            await asyncio.sleep(1.0)
+
+    cutting = asyncio.create_task(cut())
+    try:
+        yield
+    finally:
+        cutting.cancel()
+
+
+@asynccontextmanager
+async def _refused(cluster: Cluster) -> AsyncIterator[None]:
+    with _all_become(cluster.replicas, Network.REFUSED):
+        cluster.cut()
+        yield
+
+
+@asynccontextmanager
+async def _both_partitioned(cluster: Cluster) -> AsyncIterator[None]:
+    with _all_become(cluster.replicas, Network.HUNG):
+        yield
+
+
+@asynccontextmanager
+async def _leader_partitioned(cluster: Cluster) -> AsyncIterator[None]:
+    with _all_become([cluster.first], Network.HUNG):
+        yield
+
+
+@asynccontextmanager
+async def _stranded(cluster: Cluster) -> AsyncIterator[None]:
+    """Open connections are never reset, as behind a NAT that forgot them."""
+    for replica in cluster.replicas:
+        replica.network.strand()
+    yield
+
+
+@contextmanager
+def _all_become(replicas: Iterable[Replica], fault: Network) -> Iterator[None]:
+    networks = [replica.network for replica in replicas]
+    for network in networks:
+        network.become(fault)
+    try:
+        yield
+    finally:
+        for network in networks:
+            network.become(Network.WELL)
+
+
+# Objects that somebody deletes, and some that are created again later.
+
+_BY_SERVER: Final = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
+
+
+@asynccontextmanager
+async def _crds_deleted(cluster: Cluster) -> AsyncIterator[None]:
+    names = ("scaledobjects.keda.sh", "apikeys.kaito.sh")
+    objects = {name: await cluster.api.items(name) for name in names}
+    missing = Truth(Key("clusterCRDMissing", "cluster"), time.time())
+    cluster.truths.append(missing)
+    for name in names:
+        await cluster.stack.remove_crd(name)
+    try:
+        yield
+    finally:
+        await cluster.stack.install_crds()
+        for name, deleted in objects.items():
+            await _create(cluster.api, name, deleted)
+        cluster.truths.remove(missing)
+        cluster.truths.append(replace(missing, until=time.time()))
+
+
+async def _create(api: Api, resource: str, objects: Sequence[Object]) -> None:
+    """Create objects of one resource again, with the status that they had."""
+    for deleted in objects:
+        obj = copy_json(deleted)
+        for field in _BY_SERVER:
+            meta(obj).pop(field, None)
+        status = obj.pop("status", None)
+        await api.create(obj)
+        if status is not None:
+            place = {"namespace": namespace_of(obj), "subresource": "status"}
+            await api.patch(resource, name_of(obj), {"status": status}, **place)
+
+
+@asynccontextmanager
+async def _events_deleted(cluster: Cluster) -> AsyncIterator[None]:
+    path = f"/api/v1/namespaces/{EVENT_NAMESPACE}/events"
+    await cluster.api.request("DELETE", path, labelSelector=OURS)
+    yield
+
+
+@asynccontextmanager
+async def _lease_deleted(cluster: Cluster) -> AsyncIterator[None]:
+    await cluster.api.delete(LEASES, COMPONENT, namespace=EVENT_NAMESPACE)
+    yield
+
+
+# What the API server allows the replicas. Connections end, so that watches are opened again.
+
+
+@asynccontextmanager
+async def _reading_forbidden(cluster: Cluster) -> AsyncIterator[None]:
+    resource = "clusterrolebindings.rbac.authorization.k8s.io"
+    bindings = await cluster.api.items(resource, selector=cluster.selector)
+    for each in bindings:
+        await cluster.api.delete(resource, name_of(each))
+    cluster.cut()
+    try:
+        yield
+    finally:
+        await _create(cluster.api, resource, bindings)
+
+
+@asynccontextmanager
+async def _events_forbidden(cluster: Cluster) -> AsyncIterator[None]:
+    resource, place = "roles.rbac.authorization.k8s.io", {"namespace": EVENT_NAMESPACE}
+    found = await cluster.api.items(resource, **place, selector=cluster.selector)
+    (role,) = [
+        each
+        for each in found
+        if any(
+            "events" in rule["resources"] and "create" in rule["verbs"] for rule in each["rules"]
+        )
+    ]
+    without = [rule for rule in role["rules"] if "events" not in rule["resources"]]
+    await cluster.api.patch(resource, name_of(role), {"rules": without}, **place)
+    cluster.cut()
+    try:
+        yield
+    finally:
+        await cluster.api.patch(resource, name_of(role), {"rules": role["rules"]}, **place)
+
+
+_STORM: Final = """
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: chaos-storm}
+spec:
+  type: Limited
+  limited:
+    nominalConcurrencyShares: 0
+    lendablePercent: 0
+    borrowingLimitPercent: 0
+    limitResponse: {type: Reject}
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: chaos-storm}
+spec:
+  priorityLevelConfiguration: {name: chaos-storm}
+  matchingPrecedence: 10
+  rules:
+  - resourceRules:
+    - {apiGroups: ['*'], resources: ['*'], verbs: ['*'], clusterScope: true, namespaces: ['*']}
+    nonResourceRules: [{nonResourceURLs: ['*'], verbs: ['*']}]
+    subjects:
+    - {kind: ServiceAccount, serviceAccount: {namespace: NAMESPACE, name: NAME}}
+"""
+"""A level without concurrency, and the account NAMESPACE/NAME for which it is."""
+
+
+@asynccontextmanager
+async def _throttled(cluster: Cluster) -> AsyncIterator[None]:
+    """Priority and fairness rejects every request of the account.
+
+    A level without concurrency still lets one request at a time pass, so one is kept waiting.
+    """
+    namespace, name = await cluster.account()
+    access = await cluster.access()
+    storm = _STORM.replace("NAMESPACE", namespace).replace("NAME", name)
+    for each in yaml.safe_load_all(storm):
+        await cluster.api.create(each)
+    occupying = asyncio.create_task(_occupy(cluster.api, access))
+    try:
+        await until(lambda: _is_rejected(cluster.api, access), "the account is throttled")
+        cluster.cut()
+        yield
+    finally:
+        for plural in ("flowschemas", "prioritylevelconfigurations"):
+            await cluster.api.delete(f"{plural}.flowcontrol.apiserver.k8s.io", "chaos-storm")
+        occupying.cancel()
+        await asyncio.wait([occupying])
+
+
+async def _occupy(api: Api, access: Access) -> None:
+    """Keep a request waiting for its own body."""
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    while True:
+        with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+            async with api.session.post(path, headers=access.headers, data=_endless()) as answer:
+                await answer.read()
+        await asyncio.sleep(0.1)
+
+
+async def _endless() -> AsyncIterator[bytes]:
+    yield b"{"
+    await asyncio.Event().wait()
+
+
+async def _is_rejected(api: Api, access: Access) -> bool:
+    """Tell whether the account is refused with 429 and a time to retry."""
+    async with api.session.get("/version", headers=access.headers) as answer:
+        return answer.status == HTTPStatus.TOO_MANY_REQUESTS and "Retry-After" in answer.headers
 
 
 @dataclass(frozen=True)
@@ -46,75 +376,75 @@ _UNKNOWN: Final = ("clusterStatusUnknown",)
 FAULTS: Final = (
     Fault(
         "api-server-killed", "API server SIGKILLed, and started again",
-        servers.api_server_killed, (15, 3), bounds.restarting, reached=False,
+        _api_server_killed, (15, 3), bounds.restarting, reached=False,
     ),
     Fault(
         "etcd-stopped", "etcd stopped, and started again",
-        servers.etcd_stopped, (15, 3), bounds.restarting, reached=False,
+        _etcd_stopped, (15, 3), bounds.restarting, reached=False,
     ),
     Fault(
         "restored", "cluster restored from an older copy of etcd",
-        servers.restored, (0, 0), bounds.restarting, reached=False,
+        _restored, (0, 0), bounds.restarting, reached=False,
     ),
     Fault(
         "connections-cut", "all connections reset, again and again",
-        network.cut_repeatedly, (15, 4), bounds.reconnecting,
+        _cut_repeatedly, (15, 4), bounds.reconnecting,
     ),
     Fault(
         "connections-refused", "connections reset and new ones refused",
-        network.refused, (15, 4), bounds.reconnecting,
+        _refused, (15, 4), bounds.reconnecting,
     ),
     Fault(
         "connections-stranded", "open connections hang for good, new ones pass",
-        network.stranded, (0, None), bounds.idling,
+        _stranded, (0, None), bounds.idling,
     ),
     Fault(
         "both-partitioned", "both replicas partitioned from the API server: packets dropped",
-        network.both_partitioned, (25, 7), bounds.reconnecting,
+        _both_partitioned, (25, 7), bounds.reconnecting,
     ),
     Fault(
         "leader-partitioned", "the leader partitioned from the API server only",
-        network.leader_partitioned, (25, 8), bounds.takeover, takes_over=True,
+        _leader_partitioned, (25, 8), bounds.takeover, takes_over=True,
     ),
     Fault(
         "leader-killed", "the leader SIGKILLed",
-        processes.leader_killed, (20, 5), bounds.takeover, takes_over=True,
+        _leader_killed, (20, 5), bounds.takeover, takes_over=True,
     ),
     Fault(
         "leader-paused", "the leader SIGSTOPped past its lease, and continued",
-        processes.leader_paused, (25, 8), bounds.takeover, takes_over=True,
+        _leader_paused, (25, 8), bounds.takeover, takes_over=True,
     ),
     Fault(
         "throttled", "429 for every request of the reporter (priority and fairness)",
-        permissions.throttled, (20, 4), bounds.reconnecting,
+        _throttled, (20, 4), bounds.reconnecting,
     ),
     Fault(
         "reading-forbidden", "the ClusterRoleBinding deleted, and created again",
-        permissions.reading_forbidden, (20, 4), bounds.reconnecting, allowed=_UNKNOWN,
+        _reading_forbidden, (20, 4), bounds.reconnecting, allowed=_UNKNOWN,
     ),
     Fault(
         "events-forbidden", "Events taken out of the Role, and given back",
-        permissions.events_forbidden, (20, 4), bounds.refused, allowed=_UNKNOWN,
+        _events_forbidden, (20, 4), bounds.refused, allowed=_UNKNOWN,
     ),
     Fault(
         "crds-deleted", "two CRDs deleted with their objects, and both created again",
-        deletions.crds_deleted, (20, 4), bounds.rediscovering,
+        _crds_deleted, (20, 4), bounds.rediscovering,
     ),
     Fault(
         "events-deleted", "the reporter's Events deleted by somebody",
-        deletions.events_deleted, (0, 0), bounds.refreshing,
+        _events_deleted, (0, 0), bounds.refreshing,
     ),
     Fault(
         "lease-deleted", "the Lease deleted by somebody",
-        deletions.lease_deleted, (0, 0), bounds.takeover,
+        _lease_deleted, (0, 0), bounds.takeover,
     ),
     Fault(
         "clock-ahead", "the leader's clock moved +1 h, and back",
-        processes.clock_ahead, (20, 4), bounds.telling, moves_clock=True,
+        partial(_clock_moved, seconds=3600), (20, 4), bounds.telling, moves_clock=True,
     ),
     Fault(
         "clock-behind", "the leader's clock moved -1 h, and back",
-        processes.clock_behind, (20, 4), bounds.telling, moves_clock=True,
+        partial(_clock_moved, seconds=-3600), (20, 4), bounds.telling, moves_clock=True,
     ),
 )  # fmt: skip
 """All faults, in the order of the printed table."""

@@ -3,13 +3,12 @@
 import asyncio
 import contextlib
 import time
-from types import TracebackType
+from dataclasses import replace
 from typing import Final, Self
 
-from e2e.chaos.records import Key, Version
-from e2e.stack.api import Api
-from e2e.stack.errors import ApiError
-from e2e.stack.informer import AWAY
+from e2e.chaos.judges import Key, Version
+from e2e.stack.api import Api, ApiError
+from e2e.stack.controller import AWAY
 from lab.sandbox.objects import Object, meta
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 
@@ -40,12 +39,7 @@ class Observer:
         self._task = asyncio.create_task(self._follow())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -82,7 +76,8 @@ class Observer:
         listed = {meta(event)["uid"] for event in events}
         for uid, version in newest.items():
             if uid not in listed and not version.gone:
-                self.versions.append(_ended(version, self._history))
+                ended = replace(version, at=time.time(), state="", history=self._history)
+                self.versions.append(ended)
         for event in events:
             self._note(event)
 
@@ -105,11 +100,3 @@ class Observer:
                 history=self._history,
             )
         )
-
-
-def _ended(version: Version, history: int) -> Version:
-    return Version(
-        at=time.time(), name=version.name, uid=version.uid, key=version.key, type=version.type,
-        state="", count=version.count, involved=version.involved, message=version.message,
-        history=history,
-    )  # fmt: skip

@@ -2,10 +2,10 @@
 
 import pytest
 
+from e2e.chaos.bounds import SHORT
 from e2e.chaos.cluster import foundation
 from e2e.chaos.experiment import conduct
 from e2e.chaos.faults import SHORT_FAULTS
-from e2e.chaos.form import SHORT
 
 pytestmark = pytest.mark.xdist_group("chaos")  # its control plane is started once
 

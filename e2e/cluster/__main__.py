@@ -10,11 +10,10 @@ import time
 from typing import Final
 
 from e2e.cluster.cluster import FOLDER, Cluster, lock_file, remove_what_stayed, take_lock
-from e2e.cluster.host import say
 from e2e.cluster.images import REPOSITORY, build_reporter, small_images
-from e2e.cluster.network import Link
-from e2e.cluster.packages import install
-from e2e.envtest.errors import EnvtestError
+from e2e.cluster.machine import Link
+from e2e.cluster.packages import install, say
+from e2e.envtest.commands import EnvtestError
 
 _END_SECONDS: Final = 300.0
 

@@ -12,16 +12,18 @@ from typing import IO, Final
 
 import httpx
 
-from e2e.cluster.cgroups import make_cgroups, remove_cgroups
-from e2e.cluster.identities import ADMIN, Identities
-from e2e.cluster.machine import Inside
-from e2e.cluster.network import Link
-from e2e.cluster.node import Node
-from e2e.cluster.programs import PROGRAMS, control_plane, node_programs
-from e2e.cluster.settings import CONTAINERD_SOCKET, write_settings
-from e2e.envtest.access import Access
+from e2e.cluster.machine import Inside, Link, Node, make_cgroups, remove_cgroups
+from e2e.cluster.settings import (
+    ADMIN,
+    CONTAINERD_SOCKET,
+    PROGRAMS,
+    Identities,
+    control_plane,
+    node_programs,
+    write_settings,
+)
 from e2e.envtest.binaries import built
-from e2e.envtest.errors import EnvtestError
+from e2e.envtest.commands import Access, EnvtestError
 
 NODE: Final = "node-a"
 FOLDER: Final = Path("/var/tmp/status-reporter-cluster")

@@ -1,8 +1,9 @@
-"""A machine for a node: processes, mounts, network and host name in namespaces of their own.
+"""The nodes: where their programs run, and what they have outside of it, a cgroup and a link.
 
-Programs there end with the first process of the namespaces, however that ends: no process, mount,
-route or firewall rule stays. The file system is the host's except for `/run`, `/var/lib` and
-`/var/log`, so nothing that a node writes to these places stays either.
+Processes, mounts, network and host name of a node are in namespaces of their own. Programs there
+end with the first process of the namespaces, however that ends: no process, mount, route or
+firewall rule stays. The file system is the host's except for `/run`, `/var/lib` and `/var/log`, so
+nothing that a node writes to these places stays either.
 """
 
 import contextlib
@@ -10,14 +11,114 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from e2e.cluster.host import run
+from e2e.envtest.commands import EnvtestError, run
 from e2e.envtest.control_plane import Server
-from e2e.envtest.errors import EnvtestError
+
+CGROUPS: Final = ("status-reporter-cluster", "status-reporter-cluster-b")
+"""The cgroup of the pods of each node, in each hierarchy (version 1 has one per controller)."""
+
+_END_SECONDS: Final = 30.0
+
+
+def _hierarchies() -> Iterator[Path]:
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, place, kind, *_ = line.split()
+        if kind in ("cgroup", "cgroup2"):
+            yield Path(place)
+
+
+def cgroups() -> list[Path]:
+    """Return the existing ones, the innermost first."""
+    tops = [top / name for top in _hierarchies() for name in CGROUPS if (top / name).exists()]
+    found = [each for top in tops for each in top.rglob("*/")]
+    return sorted({*found, *tops}, key=lambda path: len(path.parts), reverse=True)
+
+
+def make_cgroups(name: str) -> None:
+    """Create the cgroup of a node, since the kubelet requires its root to exist."""
+    for top in _hierarchies():
+        (top / name).mkdir(exist_ok=True)
+        for setting in ("cpuset.cpus", "cpuset.mems"):
+            if (top / setting).exists():
+                (top / name / setting).write_text((top / setting).read_text())
+
+
+def remove_cgroups() -> None:
+    """Remove it with everything below, once the processes in it have ended.
+
+    Raises:
+        EnvtestError: a process in it does not end.
+    """
+    end = time.monotonic() + _END_SECONDS
+    while left := cgroups():
+        for each in left:
+            with contextlib.suppress(OSError):
+                each.rmdir()
+        if time.monotonic() > end:
+            raise EnvtestError(f"processes live on in {left[-1]}")
+        time.sleep(0.05)
+
+
+CLUSTER_CIDR: Final = "10.244.0.0/16"
+"""The range of all pods; each node has a part of it."""
+
+SERVICE_CIDR: Final = "10.96.0.0/16"
+API_SERVICE: Final = "10.96.0.1"
+"""The Service `kubernetes`: the first address of `SERVICE_CIDR`."""
+
+API_PORT: Final = 6443
+
+
+@dataclass(frozen=True)
+class Link:
+    """A pair of virtual interfaces; the node's end goes with its namespace, and so does the other.
+
+    Attributes:
+        interface: the outer end: in the host for the first node, in the first node for the others.
+        host: address of the outer end.
+        node: address of the node. Both are in the range of RFC 2544 for tests, which no other
+            network of the host should use.
+        pods: the addresses of the node's pods.
+    """
+
+    interface: str = "status-reporter"
+    host: str = "198.19.0.1"
+    node: str = "198.19.0.2"
+    pods: str = "10.244.0.0/24"
+
+    def make(
+        self,
+        process: int,
+        inside: Callable[..., str],
+        outside: Callable[..., str] = lambda *command: run(command),
+    ) -> None:
+        """Create the link to the network namespace of a process.
+
+        Args:
+            process: its id on the host.
+            inside: runs a command in the node.
+            outside: runs one in the network of the outer end, with the processes of the host.
+        """
+        pair = ["type", "veth", "peer", "name", "eth0", "netns", str(process)]
+        outside("ip", "link", "add", self.interface, *pair)
+        outside("ip", "address", "add", f"{self.host}/30", "dev", self.interface)
+        outside("ip", "link", "set", self.interface, "up")
+        inside("ip", "link", "set", "lo", "up")
+        inside("ip", "address", "add", f"{self.node}/30", "dev", "eth0")
+        inside("ip", "link", "set", "eth0", "up")
+        # Nothing beyond the host answers; Service addresses need a route before translation.
+        inside("ip", "route", "add", "default", "via", self.host)
+        inside("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.bridge.bridge-nf-call-iptables=1")
+
+    def remove(self) -> None:
+        """Remove the link; the kernel would too, some time after the namespace has ended."""
+        subprocess.run(["ip", "link", "delete", self.interface], capture_output=True, check=False)
+
 
 _PAUSE: Final = "catatonit"
 """Process 1 of the namespaces: it only reaps what containerd's shims leave."""
@@ -43,13 +144,14 @@ class Machine:
         folder: for what the node keeps; must exist.
         name: of the host, and so of the node.
         names: address of the name server there.
+        process: the first process of the namespaces, by its id on the host.
     """
 
     folder: Path
     name: str
     names: str
     _first: subprocess.Popen[bytes] | None = field(default=None, init=False)
-    _process: int = field(default=0, init=False)
+    process: int = field(default=0, init=False)
 
     def start(self) -> None:
         """Create the namespaces and the mounts; its network has no link yet.
@@ -63,14 +165,9 @@ class Machine:
             "unshare", "--mount", "--net", "--pid", "--uts", "--ipc",
             "--fork", "--kill-child=KILL", "--mount-proc", _PAUSE, "-P",
         ])  # fmt: skip
-        self._process = self._wait_for_first()
+        self.process = self._wait_for_first()
         self.run("hostname", self.name)
         self._mount()
-
-    @property
-    def process(self) -> int:
-        """The first process of the namespaces, by its id on the host."""
-        return self._process
 
     def _wait_for_first(self) -> int:
         assert self._first is not None
@@ -108,13 +205,13 @@ class Machine:
     def inside(self, command: Iterable[str]) -> list[str]:
         """Return a command prefix to run in the namespaces; the command ends with its caller."""
         return [
-            "nsenter", f"--target={self._process}", "--mount", "--net", "--pid", "--uts", "--ipc",
+            "nsenter", f"--target={self.process}", "--mount", "--net", "--pid", "--uts", "--ipc",
             "--", "setpriv", "--pdeathsig", "KILL", *command,
         ]  # fmt: skip
 
     def in_network(self, command: Iterable[str]) -> list[str]:
         """Return a command prefix for the network only, with the host's processes and files."""
-        return ["nsenter", f"--target={self._process}", "--net", "--", *command]
+        return ["nsenter", f"--target={self.process}", "--net", "--", *command]
 
     def run(self, *command: str) -> str:
         """Run a command there and return its output.
@@ -136,9 +233,9 @@ class Machine:
             first.wait()
         end = time.monotonic() + _START_SECONDS
         # The kernel ends process 1 only after all others of its namespace.
-        while self._process and Path(f"/proc/{self._process}").exists():
+        while self.process and Path(f"/proc/{self.process}").exists():
             if time.monotonic() > end:
-                raise EnvtestError(f"process {self._process} does not end")
+                raise EnvtestError(f"process {self.process} does not end")
             time.sleep(0.02)
 
 
@@ -162,9 +259,51 @@ class Inside(Server):
 def children(process: int) -> list[int]:
     """Return the direct children of a process."""
     try:
-        return [
-            int(each)
-            for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()
-        ]
+        found = Path(f"/proc/{process}/task/{process}/children").read_text()
     except OSError:
         return []
+    return [int(each) for each in found.split()]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the cluster.
+
+    Attributes:
+        name: of the node and its host.
+        link: how it is reached.
+        folder: for what it keeps.
+        cgroup: of its pods, in each hierarchy.
+        machine: where its programs run.
+    """
+
+    name: str
+    link: Link
+    folder: Path
+    cgroup: str
+    machine: Machine
+
+    @classmethod
+    def first(cls, folder: Path) -> "Node":
+        """Return the node that the host reaches directly."""
+        return cls._made("node-a", Link(), folder, CGROUPS[0])
+
+    @classmethod
+    def second(cls, folder: Path) -> "Node":
+        """Return the node behind the first one, which forwards its traffic."""
+        link = Link("node-b", host="198.19.0.5", node="198.19.0.6", pods="10.244.1.0/24")
+        return cls._made("node-b", link, folder / "node-b", CGROUPS[1])
+
+    @classmethod
+    def _made(cls, name: str, link: Link, folder: Path, cgroup: str) -> "Node":
+        return cls(name, link, folder, cgroup, Machine(folder, name, Link().node))
+
+    def connect(self, first: "Node") -> None:
+        """Link a second node to the first; then the host and both nodes reach it and its pods."""
+
+        def in_first(*command: str) -> str:
+            return run(first.machine.in_network(command))
+
+        self.link.make(self.machine.process, self.machine.run, in_first)
+        in_first("ip", "route", "add", self.link.pods, "via", self.link.node)
+        run(["ip", "route", "add", f"{self.link.node}/32", "via", first.link.node])

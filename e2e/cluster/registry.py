@@ -16,11 +16,10 @@ from typing import Final, Self
 
 import prometheus_client
 
-from e2e.cluster.archive import config_of, digest_of, layer_of
-from e2e.cluster.base_image import base_root
-from e2e.cluster.network import Link
-from e2e.cluster.programs import ROOT
-from e2e.cluster.settings import REGISTRY_PORT
+from e2e.cluster.images import config_of, digest_of, layer_of
+from e2e.cluster.machine import Link
+from e2e.cluster.packages import base_root
+from e2e.cluster.settings import REGISTRY_PORT, ROOT
 
 _MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG: Final = "application/vnd.oci.image.config.v1+json"

@@ -17,7 +17,7 @@ import httpx
 import msgspec
 
 from e2e.cluster.settings import DOMAIN
-from e2e.envtest.access import Access
+from e2e.envtest.commands import Access
 
 _SUFFIX: Final = ["svc", *DOMAIN.split(".")]
 _A: Final = 1

@@ -1,14 +1,82 @@
-"""Files of settings: containerd, the container network, kubelet and kube-proxy."""
+"""What the programs of the cluster are given: certificates and kubeconfigs, files, arguments."""
 
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import trustme
 import yaml
 
-from e2e.cluster.identities import Identities
-from e2e.cluster.network import CLUSTER_CIDR, Link
+from e2e.cluster.machine import API_PORT, API_SERVICE, CLUSTER_CIDR, SERVICE_CIDR, Link
+from e2e.envtest.commands import Access
+from e2e.envtest.control_plane import AUDIT_POLICY, write_pair
+
+ADMIN: Final = "admin"
+_GROUPS: Final = {ADMIN: "system:masters"}
+_PROGRAMS: Final = ("kube-controller-manager", "kube-scheduler", "kube-proxy")
+
+
+@dataclass(frozen=True)
+class Identities:
+    """Credential files.
+
+    Attributes:
+        folder: where they are; only root may read it.
+        admin: access of an administrator, from the host.
+    """
+
+    folder: Path
+    admin: Access
+
+    @classmethod
+    def make(cls, folder: Path, link: Link, nodes: Iterable[str]) -> "Identities":
+        """Create all files, for the API server at an address of the first of these nodes."""
+        folder.mkdir(mode=0o700, parents=True)
+        _certificates(folder, link)
+        url = f"https://{link.node}:{API_PORT}"
+        users = {ADMIN: ADMIN} | {f"kubelet-{node}": f"system:node:{node}" for node in nodes}
+        users |= {program: f"system:{program}" for program in _PROGRAMS}
+        lines = []
+        for name, user in users.items():
+            token = f"{name}-of-this-cluster"
+            access = Access(url, folder / "ca.crt", token)
+            access.write_kubeconfig(folder / f"{name}.yaml")
+            group = "system:nodes" if name.startswith("kubelet") else _GROUPS.get(name, "")
+            lines.append(f'{token},{user},{user},"{group}"\n')
+        (folder / "tokens.csv").write_text("".join(lines))
+        (folder / f"{ADMIN}.token").write_text(f"{ADMIN}-of-this-cluster")
+        return cls(folder, Access(url, folder / "ca.crt", f"{ADMIN}-of-this-cluster"))
+
+    def kubeconfig(self, name: str) -> Path:
+        """Return the kubeconfig of a program, or of `ADMIN`."""
+        return self.folder / f"{name}.yaml"
+
+    @property
+    def authority(self) -> Path:
+        """Certificate of the authority."""
+        return self.folder / "ca.crt"
+
+    def pair(self, name: str) -> tuple[Path, Path]:
+        """Return certificate and key of `server`, or of the API server as a `client` of kubelets."""
+        return self.folder / f"{name}.crt", self.folder / f"{name}.key"
+
+
+def _certificates(folder: Path, link: Link) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(folder / "ca.crt")
+    server = authority.issue_cert(
+        link.node, "127.0.0.1", "localhost", API_SERVICE, "kubernetes.default.svc"
+    )
+    # Go refuses the empty list of names that a certificate without any would have.
+    client = authority.issue_cert(
+        "localhost", common_name="kube-apiserver", organization_name="system:masters"
+    )
+    write_pair(folder, "server", server)
+    write_pair(folder, "client", client)
+
 
 CONTAINERD_SOCKET: Final = "/run/containerd/containerd.sock"
 PAUSE_IMAGE: Final = "registry.example/pause:1"
@@ -17,9 +85,6 @@ ENGINES: Final = f"{Link.host}:{REGISTRY_PORT}"
 """The registry that a suite may serve (`registry.py`); there is no other."""
 
 DOMAIN: Final = "cluster.local"
-CGROUPS: Final = ("status-reporter-cluster", "status-reporter-cluster-b")
-"""The cgroup of the pods of each node, in each hierarchy."""
-
 _PLUGINS: Final = "/usr/lib/cni"
 """Where Debian's package containernetworking-plugins installs them."""
 
@@ -122,9 +187,137 @@ def _kube_proxy(identities: Identities) -> Mapping[str, object]:
         "clusterCIDR": CLUSTER_CIDR,
         "oomScoreAdj": 0,
         # The limits of connection tracking apply to the whole kernel.
-        "conntrack": {
-            "maxPerCore": 0,
-            "tcpEstablishedTimeout": "0s",
-            "tcpCloseWaitTimeout": "0s",
-        },
+        "conntrack": {"maxPerCore": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
     }
+
+
+PROGRAMS: Final = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kube-proxy",
+    "kubelet",
+)
+"""Built from the Go module of the end-to-end tests."""
+
+AUTOSCALER: Final = (
+    "--horizontal-pod-autoscaler-sync-period=2s",
+    "--horizontal-pod-autoscaler-downscale-stabilization=4s",
+    "--horizontal-pod-autoscaler-cpu-initialization-period=0s",
+    "--horizontal-pod-autoscaler-initial-readiness-delay=0s",
+)
+"""For kube-controller-manager: its autoscaler syncs every two seconds and acts at once."""
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+_ETCD: Final = "http://127.0.0.1:2379"
+
+
+def control_plane(
+    built: Path, folder: Path, identities: Identities, link: Link
+) -> Mapping[str, Sequence[str]]:
+    """Return the command of each program of the control plane, and of the resolver.
+
+    Args:
+        built: folder of the programs.
+        folder: of the cluster.
+        identities: who the programs are.
+        link: where the API server listens.
+    """
+    kubeconfig = identities.kubeconfig
+    arguments = {
+        "etcd": _etcd(folder),
+        "kube-apiserver": _api_server(folder, identities, link),
+        "kube-controller-manager": (
+            f"--kubeconfig={kubeconfig('kube-controller-manager')}",
+            f"--service-account-private-key-file={identities.pair('server')[1]}",
+            f"--root-ca-file={identities.authority}",
+            "--use-service-account-credentials",
+            "--leader-elect=false",
+            # Shorter than a pod may take to start here (`QUICK`): a lost node explains the pod.
+            "--node-monitor-grace-period=30s",
+            *AUTOSCALER,
+            "--bind-address=127.0.0.1",
+        ),
+        "kube-scheduler": (
+            f"--kubeconfig={kubeconfig('kube-scheduler')}",
+            "--leader-elect=false",
+            "--bind-address=127.0.0.1",
+        ),
+    }
+    made = {name: (str(built / name), *flags) for name, flags in arguments.items()}
+    return made | {"resolver": _resolver(identities, link)}
+
+
+def node_programs(
+    built: Path, folder: Path, identities: Identities, *, name: str, address: str
+) -> Mapping[str, Sequence[str]]:
+    """Return the command of each program of a node.
+
+    Args:
+        built: folder of the programs.
+        folder: of the node, with the files of settings.
+        identities: who the programs are.
+        name: of the node.
+        address: of the node.
+    """
+    return {
+        "containerd": ("containerd", f"--config={folder / 'containerd.toml'}"),
+        "kube-proxy": (
+            str(built / "kube-proxy"),
+            f"--config={folder / 'kube-proxy.yaml'}",
+            f"--hostname-override={name}",
+        ),
+        "kubelet": (
+            str(built / "kubelet"),
+            f"--config={folder / 'kubelet.yaml'}",
+            f"--kubeconfig={identities.kubeconfig(f'kubelet-{name}')}",
+            f"--hostname-override={name}",
+            f"--node-ip={address}",
+        ),
+    }
+
+
+def _resolver(identities: Identities, link: Link) -> Sequence[str]:
+    return (
+        "env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "e2e.cluster.resolver",
+        f"--url={identities.admin.url}", f"--authority={identities.authority}",
+        f"--token={identities.folder / f'{ADMIN}.token'}", f"--address={link.node}",
+    )  # fmt: skip
+
+
+def _etcd(folder: Path) -> Sequence[str]:
+    return (
+        f"--data-dir={folder / 'etcd'}",
+        f"--listen-client-urls={_ETCD}",
+        f"--advertise-client-urls={_ETCD}",
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+    )
+
+
+def _api_server(folder: Path, identities: Identities, link: Link) -> Sequence[str]:
+    policy = folder / "audit-policy.yaml"
+    policy.write_text(AUDIT_POLICY)
+    certificate, key = identities.pair("server")
+    client, client_key = identities.pair("client")
+    return (
+        f"--etcd-servers={_ETCD}",
+        f"--advertise-address={link.node}",
+        f"--secure-port={API_PORT}",
+        f"--tls-cert-file={certificate}",
+        f"--tls-private-key-file={key}",
+        f"--token-auth-file={identities.folder / 'tokens.csv'}",
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction",
+        f"--service-cluster-ip-range={SERVICE_CIDR}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        f"--kubelet-client-certificate={client}",
+        f"--kubelet-client-key={client_key}",
+        "--kubelet-preferred-address-types=InternalIP",
+        f"--audit-policy-file={policy}",
+        f"--audit-log-path={folder / 'audit.log'}",
+        "--audit-log-mode=blocking",
+    )

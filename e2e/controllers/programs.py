@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from e2e.envtest.binaries import built, cache
-from e2e.envtest.errors import EnvtestError
+from e2e.envtest.commands import EnvtestError
 
 
 @dataclass(frozen=True)

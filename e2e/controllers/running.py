@@ -11,12 +11,9 @@ import trustme
 import yaml
 
 from e2e.controllers.programs import Program
-from e2e.envtest.access import Access
-from e2e.envtest.commands import helm
-from e2e.envtest.control_plane import Server, free_ports
-from e2e.envtest.errors import EnvtestError
-from e2e.stack.api import Api
-from e2e.stack.errors import ApiError
+from e2e.envtest.commands import Access, EnvtestError, helm
+from e2e.envtest.control_plane import Server, free_ports, write_pair
+from e2e.stack.api import Api, ApiError
 from lab.sandbox.objects import Object, dig, name_of
 
 START_SECONDS: Final = 120.0
@@ -119,11 +116,7 @@ class Running:
     def _write_files(self, access: Access) -> None:
         certificates = self.folder / "k8s-webhook-server" / "serving-certs"
         certificates.mkdir(parents=True, exist_ok=True)
-        own = self._authority.issue_cert(self.host)
-        own.private_key_pem.write_to_path(certificates / "tls.key")
-        (certificates / "tls.crt").write_bytes(
-            b"".join(each.bytes() for each in own.cert_chain_pems)
-        )
+        write_pair(certificates, "tls", self._authority.issue_cert(self.host))
         self._authority.cert_pem.write_to_path(certificates / "ca.crt")
         access.write_kubeconfig(self.folder / "kubeconfig.yaml")
         for name, text in self.program.files.items():

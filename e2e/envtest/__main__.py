@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from e2e.envtest.binaries import Binaries, binaries
+from e2e.envtest.commands import EnvtestError
 from e2e.envtest.control_plane import ControlPlane
-from e2e.envtest.errors import EnvtestError
 
 COMPACTION_SECONDS: Final = 5
 """How often versions expire for a command, instead of every 5 min."""

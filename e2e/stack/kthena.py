@@ -5,12 +5,10 @@ from typing import Final
 
 from e2e.stack.api import Api
 from e2e.stack.controller import Controller, Key, controller_of, deleting, key_of, owned_by
-from e2e.stack.nodes import schedulable
+from e2e.stack.controllers import schedulable
 from lab.sandbox.objects import Object, meta, name_of
-from lab.simulation.kthena import plan
-from lab.simulation.kthena_objects import NAME
-from lab.simulation.kthena_signs import is_deleting, is_ready
-from lab.simulation.kthena_world import ModelServingWorld
+from lab.simulation.kthena import ModelServingWorld, plan
+from lab.simulation.kthena_objects import NAME, is_deleting, is_ready
 
 MODELSERVINGS: Final = "modelservings.workload.serving.volcano.sh"
 POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"

@@ -5,10 +5,10 @@ from typing import Final
 import msgspec
 
 from e2e.stack.api import Api, unless_gone
+from e2e.stack.objects import condition, gateway, now
 from e2e.stack.stack import Stack
-from e2e.stack.times import now
-from lab.demo import otterscale as played
-from lab.demo.controller_deployments import controller
+from lab.demo import modelservice as played
+from lab.demo.sample_stack import controller, namespace
 from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
 from lab.sandbox.workloads import running_status
 from reporter.model.objects import Deployment
@@ -52,12 +52,14 @@ class OtterScale:
     async def install(self) -> None:
         """Create ModelService, Gateway and operator, and wait until the pods run."""
         for each in (self.namespace, SYSTEM):
-            await self.api.apply(
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}}
-            )
-        await self.api.apply(_operator())
-        await self.api.apply(_gateway(self.namespace))
-        programmed = [_condition(each) for each in ("Accepted", "Programmed")]
+            await self.api.apply(namespace(each))
+        image, labels = (
+            "ghcr.io/otterscale/model-operator:v0.9.0",
+            {"control-plane": "controller-manager"},
+        )
+        await self.api.apply(controller(SYSTEM, OPERATOR, image=image, labels=labels))
+        await self.api.apply(gateway(self.namespace, GATEWAY))
+        programmed = [condition(each) for each in ("Accepted", "Programmed")]
         await self._status(_GATEWAYS, GATEWAY, {"conditions": programmed})
         await self.api.create(modelservice(self.namespace))
         await self.reconcile()
@@ -69,7 +71,7 @@ class OtterScale:
         for manifest in wanted(service, OperatorSettings()):
             await self.api.apply(copy_json(dict(manifest.document)))
         for resource in _ROUTED:
-            await self.parents(resource, _condition("Accepted"), _condition("ResolvedRefs"))
+            await self.parents(resource, condition("Accepted"), condition("ResolvedRefs"))
         await self.stack.settled(self.namespace)
         await self.observe()
 
@@ -110,8 +112,8 @@ class OtterScale:
 
     async def refused(self, resource: str, reason: str, message: str) -> None:
         """Let the Gateway refuse the route or the pool."""
-        no = {**_condition("Accepted"), "status": "False", "reason": reason, "message": message}
-        await self.parents(resource, no, _condition("ResolvedRefs"))
+        no = {**condition("Accepted"), "status": "False", "reason": reason, "message": message}
+        await self.parents(resource, no, condition("ResolvedRefs"))
 
     async def delete(self, resource: str, name: str) -> None:
         """Delete an object of the ModelService."""
@@ -151,27 +153,3 @@ class OtterScale:
         for resource in ("clusterroles", "clusterrolebindings"):
             name = f"{self.namespace}-{NAME}-epp"
             await unless_gone(self.api.delete(f"{resource}.rbac.authorization.k8s.io", name))
-
-
-def _condition(type_: str) -> Object:
-    return {
-        "type": type_, "status": "True", "reason": type_, "message": "",
-        "lastTransitionTime": now(),
-    }  # fmt: skip
-
-
-def _gateway(namespace: str) -> Object:
-    return {
-        "apiVersion": "gateway.networking.k8s.io/v1",
-        "kind": "Gateway",
-        "metadata": {"name": GATEWAY, "namespace": namespace},
-        "spec": {
-            "gatewayClassName": "istio",
-            "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
-        },
-    }
-
-
-def _operator() -> Object:
-    image = "ghcr.io/otterscale/model-operator:v0.9.0"
-    return controller(SYSTEM, OPERATOR, image=image, labels={"control-plane": "controller-manager"})

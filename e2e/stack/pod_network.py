@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from e2e.stack.errors import StackError
+from e2e.stack.api import StackError
 
 _PREFIX: Final = "e2e-pods-"
 _PLACES: Final = 200

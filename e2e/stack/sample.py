@@ -11,14 +11,16 @@ from typing import Final
 import yaml
 
 from e2e.stack.controller import controller_of
-from e2e.stack.stateful_sets import INDEX_LABEL, NAME_LABEL
+from e2e.stack.controllers import INDEX_LABEL, NAME_LABEL
 from lab.demo.modelserving import load_crd
 from lab.demo.sample_stack import AGE, load_stack
 from lab.demo.story import CHAT, CODE, SEARCH
-from lab.sandbox.objects import Object, copy_json, decode, encode, meta, name_of, namespace_of
+from lab.sandbox.objects import JSON, Object, copy_json, decode, encode, meta, name_of, namespace_of
 
-CRDS: Final = Path(__file__).resolve().parent.parent / "crds"
-"""The CustomResourceDefinitions, one per file."""
+_CRDS: Final = Path(__file__).resolve().parent.parent / "crds.yaml"
+
+OPEN: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+"""A schema that takes any object."""
 
 WORKLOADS: Final = (CHAT, CODE, SEARCH)
 """The workload namespaces of the sample."""
@@ -38,7 +40,78 @@ def crds() -> list[Object]:
 @cache
 def _crds() -> tuple[Object, ...]:
     """Return them, cached: every test needs them, and reading takes a tenth of a second."""
-    return (*(yaml.safe_load(path.read_text()) for path in sorted(CRDS.glob("*.yaml"))), load_crd())
+    rows = yaml.safe_load(_CRDS.read_text())
+    del rows["shared"]
+    return (*(definition(name, **row) for name, row in rows.items()), load_crd())
+
+
+def definition(
+    name: str,
+    kind: str,
+    versions: Sequence[str],
+    schema: Object,
+    *,
+    scope: str = "Namespaced",
+    scale: Object | None = None,
+    columns: Sequence[Object] = (),
+    **names: Sequence[str],
+) -> Object:
+    """Return a CustomResourceDefinition whose versions are the same; the first is stored.
+
+    Args:
+        name: such as `workspaces.kaito.sh`.
+        kind: of the objects.
+        versions: all are served.
+        schema: of the objects; types that follow from `properties` and `items` may be missing.
+        scope: of the objects.
+        scale: paths of the subresource.
+        columns: additional printer columns.
+        names: further names of the kind, such as `shortNames`.
+    """
+    plural, _, group = name.partition(".")
+    metadata: Object = {"name": name}
+    if group.endswith("k8s.io"):
+        metadata["annotations"] = {"api-approved.kubernetes.io": "unapproved, for tests"}
+    own: Object = {
+        "kind": kind,
+        "listKind": f"{kind}List",
+        "plural": plural,
+        "singular": kind.lower(),
+    }
+    version: Object = {
+        "served": True,
+        "subresources": {"status": {}} | ({"scale": scale} if scale else {}),
+        "schema": {"openAPIV3Schema": _typed(schema)},
+    } | ({"additionalPrinterColumns": [*columns]} if columns else {})
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": own | names,
+            "versions": [
+                {**version, "name": each, "storage": each == versions[0]} for each in versions
+            ],
+        },
+    }
+
+
+def _typed(schema: JSON) -> JSON:
+    if isinstance(schema, list):
+        return [_typed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    typed = {key: _typed(each) for key, each in schema.items()}
+    for key, type_ in (
+        ("items", "array"),
+        ("properties", "object"),
+        ("additionalProperties", "object"),
+    ):
+        if isinstance(schema.get(key), dict):
+            typed.setdefault("type", type_)
+    return typed
 
 
 def shared() -> list[Object]:

@@ -6,21 +6,22 @@ The methods have the same names as in the demo's story and the daemon tests.
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Final, Self
 
 from e2e.stack import sample
-from e2e.stack.api import Api
-from e2e.stack.conditions import Says, with_condition
-from e2e.stack.content import holds
+from e2e.stack.api import Api, ApiError, StackError
 from e2e.stack.controller import Controller, deleting
-from e2e.stack.deployments import DEPLOYMENTS, Deployments
-from e2e.stack.errors import ApiError, StackError
-from e2e.stack.garbage import Garbage
-from e2e.stack.kubelet import Kubelet, not_ready
-from e2e.stack.namespaces import Namespaces
-from e2e.stack.stateful_sets import STATEFUL_SETS, StatefulSets
-from e2e.stack.times import now
+from e2e.stack.controllers import (
+    DEPLOYMENTS,
+    STATEFUL_SETS,
+    Deployments,
+    Garbage,
+    Kubelet,
+    Namespaces,
+    StatefulSets,
+    not_ready,
+)
+from e2e.stack.objects import Says, lost, now, with_condition
 from lab.demo.story import CHAT
 from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
 from lab.sandbox.workloads import is_ready, running_status
@@ -67,12 +68,7 @@ class Stack:
             controller.start()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for controller in self._controllers:
             await controller.stop()
 
@@ -110,7 +106,7 @@ class Stack:
             crd
             for crd in sample.crds()
             if name_of(crd) not in self._without
-            and not holds(dig(there, name_of(crd), "spec"), wanted=crd["spec"])
+            and lost(crd["spec"], dig(there, name_of(crd), "spec"))
         ]
         for crd in wanted:
             await self.api.apply(crd)

@@ -11,8 +11,9 @@ from typing import Final, Self
 
 from e2e.stack import sample
 from e2e.stack.api import Api
-from e2e.stack.namespaces import Namespaces
+from e2e.stack.controllers import Namespaces
 from e2e.stack.stack import Stack
+from lab.demo import sample_stack
 from lab.sandbox.objects import JSON, Object, copy_json, dig, meta, name_of, namespace_of
 
 _NOT_OURS: Final = (
@@ -34,8 +35,7 @@ class StillCluster:
 
     def __init__(self, api: Api, objects: Sequence[Object]) -> None:
         self.api = api
-        self._stack = Stack(api)
-        self._namespaces = Namespaces(api)
+        self._stack = Stack(api, controllers=[Namespaces(api)])
         self._objects = [each for each in objects if each["kind"] != "CustomResourceDefinition"]
         named = {name_of(each) for each in objects} - set(map(name_of, self._objects))
         kinds = {(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in self._objects}
@@ -48,7 +48,7 @@ class StillCluster:
         self._uids: dict[str, str] = {}
 
     async def __aenter__(self) -> Self:
-        self._namespaces.start()
+        await self._stack.__aenter__()
         return self
 
     async def install(self, at_once: int = 1) -> None:
@@ -58,9 +58,7 @@ class StillCluster:
         for name in map(name_of, self._crds):
             await self._stack.until(partial(self._stack.lists, name), f"{name} is served")
         for namespace in self._places():
-            await self.api.apply(
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-            )
+            await self.api.apply(sample_stack.namespace(namespace))
         for _, group in groupby(_owners_first(self._objects), key=lambda each: each["kind"]):
             waiting = iter(group)
             async with asyncio.TaskGroup() as tasks:
@@ -79,7 +77,7 @@ class StillCluster:
         for each in self._objects:
             if each["kind"] == "Node":
                 await self.api.delete("nodes", name_of(each))
-        await self._namespaces.stop()
+        await self._stack.__aexit__()
 
     async def take(self, what: str) -> None:
         """Delete an object, `Deployment namespace/name`, or a CRD with its objects."""

@@ -95,7 +95,7 @@ def _documents(paths: Sequence[str]) -> list[object]:
 
 async def _serve(documents: list[object], port: int, kubeconfig: Path) -> int:
     """Serve until a signal ends it, and return the port."""
-    from lab.sandbox.serve import running
+    from lab.sandbox.controllers import running
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,33 +1,25 @@
-"""The story of the parts that an operator runs: components, Gateways, nodes, pods."""
+"""Stories of what an operator runs (components, Gateways, nodes, pods), and of what pods' pages show."""
 
 from typing import Final
 
-from lab.demo.story import CHAT, CODE, HEALTHY, SEARCH, Expected, Scene, Step, Story, StoryPace
+from lab.demo.story import CHAT, CODE, HEALTHY, SEARCH, Expected, Scene, Step, Story
+from lab.simulation.pod_life import Phase
 from reporter.catalogue import reasons as c
-from reporter.stacks.kaito.reasons import CLUSTER_KAITO, MODEL_INFRA, MODEL_PODS
-
-_GRACED: Final = (c.HARNESS_GATEWAY_PROGRAMMING, MODEL_INFRA)
-"""Reasons whose own grace would make the story long; the demo shortens it."""
-
-
-def _flags(pace: StoryPace) -> tuple[str, ...]:
-    graces = ",".join(f"{reason}={pace.grace}" for reason in _GRACED)
-    return (f"--grace={graces}", "--scrape-via=off")
+from reporter.catalogue import runtime as t
+from reporter.catalogue.runtime import of_kind
+from reporter.stacks.kaito.reasons import CLUSTER_KAITO, INFERENCESET_KIND, MODEL_INFRA, MODEL_PODS
 
 
 def _quota(scene: Scene, *, exceeded: bool) -> None:
+    told = ("True", "NodeClaimsReady", "all node claims are ready")
     if exceeded:
-        scene.cluster.condition(
-            "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", type_="NodeClaimReady", status="False",
-            reason="SubscriptionQuotaReached",
-            message="creating instance: quota for Standard_NC24ads_A100_v4 exceeded, "
-            "request an increase at https://portal.example/quota",
-        )  # fmt: skip
-    else:
-        scene.cluster.condition(
-            "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", type_="NodeClaimReady", status="True",
-            reason="NodeClaimsReady", message="all node claims are ready",
-        )  # fmt: skip
+        text = (
+            "creating instance: quota for Standard_NC24ads_A100_v4 exceeded, "
+            "request an increase at https://portal.example/quota"
+        )
+        told = ("False", "SubscriptionQuotaReached", text)
+    resource, model = "workspaces.kaito.sh", "qwen2-5-coder-7b"
+    scene.cluster.condition(resource, CODE, model, says=("NodeClaimReady", *told))
 
 
 def _kaito_down(scene: Scene) -> None:
@@ -43,11 +35,9 @@ def _kaito_back(scene: Scene) -> None:
 
 
 def _gateway(scene: Scene) -> None:
-    scene.cluster.condition(
-        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw",
-        type_="Programmed", status="False", reason="AddressNotUsable",
-        message="the Service of the Gateway has no port 80",
-    )  # fmt: skip
+    no = ("Programmed", "False", "AddressNotUsable", "the Service of the Gateway has no port 80")
+    gateways = "gateways.gateway.networking.k8s.io"
+    scene.cluster.condition(gateways, CHAT, "chat-models-gw", says=no)
 
 
 def _models(scene: Scene) -> None:
@@ -104,4 +94,63 @@ _STEPS: Final = (
     ),
 )
 
-CONTROL_PLANE: Final = Story(_flags, _STEPS)
+CONTROL_PLANE: Final = Story(_STEPS, graced=(c.HARNESS_GATEWAY_PROGRAMMING, MODEL_INFRA))
+
+
+_MISTRAL: Final = "mistral-7b"
+_PHI: Final = "phi-4-mini"
+
+_KV_CACHE: Final = of_kind(t.KV_CACHE, INFERENCESET_KIND)
+_DOWNLOAD_SLOW: Final = of_kind(t.DOWNLOAD_SLOW, INFERENCESET_KIND)
+_SLOW: Final = Expected(_DOWNLOAD_SLOW, f"inferenceset/{SEARCH}/{_MISTRAL}", "at 5.0 MB/s")
+_FULL: Final = Expected(_KV_CACHE, f"inferenceset/{CHAT}/{_PHI}", "while requests wait for room")
+
+
+def _slow_download(scene: Scene) -> None:
+    scene.pods.of(SEARCH, _MISTRAL).become(Phase.DOWNLOADING, speed=5e6)
+    scene.cluster.replace_pod(SEARCH, _MISTRAL)
+
+
+def _fast_download(scene: Scene) -> None:
+    scene.pods.of(SEARCH, _MISTRAL).become(Phase.DOWNLOADING, speed=300e6)
+
+
+def _served(scene: Scene) -> None:
+    scene.pods.of(SEARCH, _MISTRAL).become(Phase.SERVING)
+    scene.cluster.pod_ready(SEARCH, _MISTRAL)
+
+
+def _many_requests(scene: Scene) -> None:
+    scene.pods.of(CHAT, _PHI).become(Phase.SATURATED)
+
+
+def _fewer_requests(scene: Scene) -> None:
+    scene.pods.of(CHAT, _PHI).become(Phase.SERVING)
+
+
+_RUNTIME_STEPS: Final = (
+    HEALTHY,
+    Step(
+        "A pod of mistral-7b is replaced, and the new one downloads its weights at 5 MB/s.",
+        _slow_download,
+        (_SLOW,),
+    ),
+    Step("The registry is quick again: 300 MB/s.", _fast_download, over=(_SLOW,)),
+    Step("The pod is Ready and serves.", _served),
+    Step(
+        "phi-4-mini gets more requests than its KV cache holds: they wait for room.",
+        _many_requests,
+        (_FULL,),
+    ),
+    Step("Half of the clients go.", _fewer_requests, over=(_FULL,)),
+)
+
+RUNTIME: Final = Story(
+    _RUNTIME_STEPS,
+    (
+        "--scrape-interval-seconds=1",
+        "--weight-download-window-seconds={window}",
+        f"--runtime-window={_KV_CACHE}={{window}}",
+    ),
+    scrapes=True,
+)

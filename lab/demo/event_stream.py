@@ -1,15 +1,33 @@
-"""Our Events from a watch, printed like `kubectl get events -w`."""
+"""Our Events from a watch, printed like `kubectl get events -w`.
+
+In a pipe the output is plain lines; on a terminal lines are coloured and wrapped.
+"""
 
 import asyncio
+import os
+import shutil
+import sys
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
-from lab.demo.event_watch import EventWatch
+import aiohttp
+import msgspec
+
 from lab.demo.story import Expected
+from reporter.arguments import NARROWEST
 from reporter.catalogue.resources import EVENT_NAMESPACE, EVENTS
 from reporter.model.objects import Event
+from reporter.model.reason import EventType
 from reporter.resolution.records import Record, RecordState, record_of
+from reporter.sinks.words import command_lines, stacked, wrapped
 from reporter.stacks import BUILT_IN
+
+
+class _Frame(msgspec.Struct, frozen=True):
+    type: str
+    object: Event
+
 
 _WIDTHS: Final = (9, 7, 38, 46)
 
@@ -58,13 +76,25 @@ def columns(*cells: str) -> str:
     return "".join(cell.ljust(width) + " " for cell, width in zip(cells, _WIDTHS, strict=True))
 
 
-class EventStream(EventWatch):
+class EventStream:
     """Watches our Events over HTTP while entered."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(url, EVENT_NAMESPACE, {"labelSelector": EVENTS.label_selector})
+        self._url = f"{url}/api/v1/namespaces/{EVENT_NAMESPACE}/events"
         self._known: dict[str, str] = {}
         self._queue: asyncio.Queue[SeenEvent] = asyncio.Queue()
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        timeout = aiohttp.ClientTimeout(total=None)
+        session = await self._stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
+        self._task = asyncio.create_task(self._watch(session))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        await self._stack.aclose()
 
     async def next(self, deadline: float) -> SeenEvent | None:
         """Return the next Event, or None at `deadline`, a time of the event loop's clock."""
@@ -73,6 +103,14 @@ class EventStream(EventWatch):
                 return await self._queue.get()
         except TimeoutError:
             return None
+
+    async def _watch(self, session: aiohttp.ClientSession) -> None:
+        only = {"watch": "true", "labelSelector": EVENTS.label_selector}
+        async with session.get(self._url, params=only) as answer:
+            answer.raise_for_status()
+            async for line in answer.content:
+                frame = msgspec.json.decode(line, type=_Frame)
+                self._note(frame.type, frame.object)
 
     def _note(self, change: str, event: Event) -> None:
         """Queue one of our Events if its printed form has changed."""
@@ -83,3 +121,72 @@ class EventStream(EventWatch):
         if self._known.get(name) != shown:
             self._queue.put_nowait(SeenEvent(record, new=name not in self._known))
         self._known[name] = shown
+
+
+_BAD: Final = "\x1b[1;31m{}\x1b[0m"
+_GOOD: Final = "\x1b[1;32m{}\x1b[0m"
+_HEAD: Final = "\x1b[1m{}\x1b[0m"
+_FAILED: Final = "FAILED"
+_INDENT: Final = "    "
+
+
+def say(text: str) -> None:
+    """Print a line; on a terminal, wrap remarks, which begin with `#`."""
+    columns = _columns()
+    if columns is None or not text.strip():
+        _print(text)
+        return
+    before = "\n" * (len(text) - len(text.lstrip("\n")))
+    line = text.strip("\n")
+    first, *rest = wrapped(line, columns) if line.startswith("#") else [line]
+    style = _BAD if _FAILED in line else _HEAD if line.startswith("#") else "{}"
+    shown = [first, *(f"#   {each}" for each in _again(rest, columns))]
+    after = "\n" * (len(text) - len(text.rstrip("\n")))
+    _print(before + "\n".join(_painted(each, style) for each in shown) + after)
+
+
+def say_command(command: str) -> None:
+    """Print a command that can be copied."""
+    columns = _columns()
+    _print(command if columns is None else "\n".join(command_lines(command, columns))[2:])
+
+
+def say_header() -> None:
+    """Print the heading of the Events if they are printed in columns."""
+    if _columns() is None:
+        _print(SeenEvent.header())
+
+
+def say_event(event: SeenEvent) -> None:
+    """Print an Event like kubectl; on a terminal, with its message below."""
+    columns = _columns()
+    if columns is None:
+        _print(event.line())
+        return
+    found = event.record.event
+    involved = found.involved_object
+    where = f"{involved.kind.lower()}/{involved.name}"
+    first, *rest = stacked([f"{found.type:7}", found.reason, where], columns)
+    style = _BAD if found.type == EventType.WARNING else _GOOD
+    lines = [first.replace(found.reason, _painted(found.reason, style), 1), *rest]
+    _print("\n".join([*lines, *wrapped(found.message, columns, _INDENT)]))
+
+
+def _again(rest: list[str], columns: int) -> list[str]:
+    """Wrap the rest of a remark, with room for its `#` prefix."""
+    return wrapped(" ".join(rest), columns - 4) if rest else []
+
+
+def _columns() -> int | None:
+    """Return the columns of the terminal, or None if stdout is not a terminal."""
+    if not sys.stdout.isatty():
+        return None
+    return max(NARROWEST, shutil.get_terminal_size().columns)
+
+
+def _painted(text: str, style: str) -> str:
+    return text if os.environ.get("NO_COLOR") else style.format(text)
+
+
+def _print(text: str) -> None:
+    print(text, flush=True)  # noqa: T201  # this is the demo's output

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from lab.demo.controller_deployments import controller
-from lab.demo.sample_stack import namespace, served
+from lab.demo.sample_stack import controller, deployment, namespace, served
 from lab.demo.story import (
     CHAT,
     HEALTHY,
@@ -13,7 +12,6 @@ from lab.demo.story import (
     Scene,
     Step,
     Story,
-    StoryPace,
     present,
 )
 from lab.sandbox.objects import JSON, Object, dig
@@ -41,18 +39,8 @@ def _labels(part: str) -> dict[str, JSON]:
 
 
 def _deployment(name: str, part: str) -> Object:
-    labels = _labels(part)
     container: JSON = {"name": "main", "image": "ghcr.io/llm-d/llm-d-cuda:v0.4.0"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        },
-    }
+    return deployment(NAMESPACE, name, container, labels=_labels(part))
 
 
 def _service(name: str, part: str) -> Object:
@@ -190,10 +178,6 @@ def _stop(scene: Scene) -> None:
     LlmCluster.of(scene).sandbox.patch(LLMS, NAME, patch, namespace=NAMESPACE)
 
 
-def _flags(pace: StoryPace) -> tuple[str, ...]:
-    return (f"--grace={k.EPP_NOT_READY}={pace.grace}", "--scrape-via=off")
-
-
 _SUBJECT: Final = f"llminferenceservice/{NAMESPACE}/{NAME}"
 _READY: Final = Expected(k.READY, _SUBJECT, "decode Deployment and prefill Deployment available")
 _PICKER: Final = Expected(
@@ -224,5 +208,5 @@ _STEPS: Final = (
     ),
 )
 
-LLMINFERENCESERVICE: Final = Story(_flags, _STEPS, background=LlmCluster)
+LLMINFERENCESERVICE: Final = Story(_STEPS, background=LlmCluster, graced=(k.EPP_NOT_READY,))
 """An LLMInferenceService with separate prefill and decode pods, and an endpoint picker."""

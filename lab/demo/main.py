@@ -9,20 +9,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Protocol
 
-from lab.demo.control_plane import CONTROL_PLANE
+from lab.demo.control_plane import CONTROL_PLANE, RUNTIME
 from lab.demo.daemon import LISTENERS, daemon
-from lab.demo.event_stream import EventStream, SeenEvent
+from lab.demo.event_stream import EventStream, SeenEvent, say, say_command, say_event, say_header
 from lab.demo.inferenceservice import INFERENCESERVICE
 from lab.demo.llmisvc import LLMINFERENCESERVICE
-from lab.demo.models import ModelPods
 from lab.demo.modelservice import MODELSERVICE
 from lab.demo.modelserving import MODELSERVING
-from lab.demo.printing import say, say_command, say_event, say_header
-from lab.demo.runtime import RUNTIME
 from lab.demo.sample_stack import load_stack
 from lab.demo.story import (
     Background,
     Expected,
+    ModelPods,
     Scene,
     Step,
     Story,
@@ -30,7 +28,7 @@ from lab.demo.story import (
     StoryPace,
     present,
 )
-from lab.sandbox.serve import running
+from lab.sandbox.controllers import running
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 
 _STEP_SECONDS: Final = 20.0
@@ -77,7 +75,7 @@ async def run_demo(
                 running(documents, kubeconfig_path=kubeconfig)
             )
             pods = ModelPods(sandbox)
-            flags = [*_flags(kubeconfig, pace), *story.flags(pace)]
+            flags = _flags(kubeconfig, pace, story)
             if story.scrapes:
                 await stack.enter_async_context(pods)
                 flags += ["--scrape-via=direct", f"--scrape-port={pods.port}"]
@@ -103,8 +101,15 @@ async def run_demo(
     return 0 if passed else 1
 
 
-def _flags(kubeconfig: Path, pace: StoryPace) -> list[str]:
-    return [f"--kubeconfig={kubeconfig}", f"--startup-grace-seconds={pace.grace}", *LISTENERS]
+def _flags(kubeconfig: Path, pace: StoryPace, story: Story) -> list[str]:
+    graces = ",".join(f"{reason}={pace.grace}" for reason in story.graced)
+    return [
+        f"--kubeconfig={kubeconfig}",
+        f"--startup-grace-seconds={pace.grace}",
+        *LISTENERS,
+        *([f"--grace={graces}"] if graces else []),
+        *(flag.replace("{window}", str(pace.window)) for flag in story.flags),
+    ]
 
 
 async def _stay(kubeconfig: Path, page: str) -> None:

@@ -1,19 +1,242 @@
-"""The story of a ModelService: faults that its operator's phase does not show."""
+"""The story of a ModelService: faults that its (simulated) operator's phase does not show."""
 
-from typing import Final
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import Final, Self
 
-from lab.demo.otterscale import (
-    DECODE,
-    DEPLOYMENTS,
-    NAME,
-    NAMESPACE,
-    PREFILL,
-    OtterScale,
-    modelservice,
-)
-from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace
-from lab.sandbox.objects import JSON
+import msgspec
+
+from lab.demo.sample_stack import controller, namespace, served
+from lab.demo.story import CHAT, HEALTHY, Background, Expected, Scene, Step, Story
+from lab.sandbox.objects import JSON, Object, copy_json, dig, format_time, name_of
+from lab.sandbox.sandbox import Sandbox
+from lab.sandbox.storage import Change
+from lab.sandbox.workloads import running_status
+from reporter.model.objects import Deployment
 from reporter.stacks.otterscale import reasons as m
+from reporter.stacks.otterscale.derived.observe import observe
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
+from reporter.stacks.otterscale.manifests.wanted import wanted
+from reporter.stacks.otterscale.objects import ModelService
+
+NAMESPACE: Final = "otterscale-models"
+NAME: Final = "qwen3"
+
+MODELSERVICES: Final = "modelservices.model.otterscale.io"
+DEPLOYMENTS: Final = "deployments.apps"
+DECODE: Final = f"{NAME}-decode"
+PREFILL: Final = f"{NAME}-prefill"
+_KINDS: Final = (
+    served("model.otterscale.io/v1alpha1", modelservices="ModelService"),
+    served("networking.istio.io/v1beta1", destinationrules="DestinationRule"),
+    served("monitoring.coreos.com/v1", podmonitors="PodMonitor", servicemonitors="ServiceMonitor"),
+)
+
+
+def modelservice() -> Object:
+    """Return the ModelService: a decode and a prefill pod behind an endpoint picker."""
+    return {
+        "apiVersion": "model.otterscale.io/v1alpha1",
+        "kind": "ModelService",
+        "metadata": {"name": NAME, "namespace": NAMESPACE},
+        "spec": {
+            "model": {
+                "name": "Qwen/Qwen3-0.6B",
+                "image": "registry.example.com/models/qwen3-0.6b:v1",
+                "imagePullSecrets": [{"name": "registry"}],
+            },
+            "engine": {"port": 8000},
+            "accelerator": {"type": "nvidia"},
+            "decode": {"replicas": 1},
+            "prefill": {"replicas": 1},
+            "routingProxy": {"targetPort": 8200},
+            "inferencePool": {
+                "endpointPicker": {"replicas": 1, "port": 9002, "failureMode": "FailClose"}
+            },
+            "httpRoute": {"gatewayRef": {"name": f"{CHAT}-gw", "namespace": CHAT}},
+        },
+    }
+
+
+class OtterScale(Background):
+    """A cluster with OtterScale's operator, which creates missing objects only on request.
+
+    While entered, it writes the status like the operator, from the Deployments.
+    """
+
+    def __init__(self, sandbox: Sandbox, _say: object) -> None:
+        sandbox.load([*_KINDS, namespace(NAMESPACE), namespace("otterscale-system")])
+        sandbox.create(
+            controller(
+                "otterscale-system",
+                "model-operator-controller-manager",
+                image="ghcr.io/otterscale/model-operator:v0.9.0",
+                labels={
+                    "control-plane": "controller-manager",
+                    "app.kubernetes.io/name": "model-operator",
+                },
+            )
+        )
+        self.sandbox = sandbox
+        self._collection = sandbox.storage.collection(DEPLOYMENTS)
+        self._due: asyncio.Handle | None = None
+
+    async def __aenter__(self) -> Self:
+        self._collection.subscribers.append(self)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._collection.subscribers.remove(self)
+        if self._due is not None:
+            self._due.cancel()
+
+    def notify(self, change: Change) -> None:
+        """Schedule an update of the status; called by the sandbox."""
+        if change.new.key.namespace == NAMESPACE and self._due is None:
+            self._due = asyncio.get_running_loop().call_soon(self._write_status)
+
+    def end(self) -> None:
+        """Do nothing; called by the sandbox."""
+
+    @property
+    def service(self) -> Object | None:
+        """The ModelService, None before it is created."""
+        return self.sandbox.get(MODELSERVICES, NAME, namespace=NAMESPACE)
+
+    def make(self) -> None:
+        """Create missing objects, and write the status."""
+        if (service := self.service) is None:
+            return
+        typed = msgspec.convert(service, ModelService)
+        for manifest in wanted(typed, OperatorSettings(kit_image="kitops:v1")):
+            document = copy_json(dict(manifest.document))
+            resource = self.sandbox.registry.by_kind(manifest.ref.api_version, manifest.ref.kind)
+            if resource is None:
+                continue  # Secrets and RBAC objects, which nothing here reads
+            place = {"namespace": manifest.ref.namespace} if manifest.ref.namespace else {}
+            if self.sandbox.get(resource.collection, manifest.ref.name, **place) is None:
+                self.sandbox.create(document)
+        self._take_up()
+        self._write_status()
+
+    def _take_up(self) -> None:
+        """Let the Gateway accept the route and the pool, like its controller."""
+        accepted: list[JSON] = [
+            {"type": each, "status": "True", "reason": each, "lastTransitionTime": self.now}
+            for each in ("Accepted", "ResolvedRefs")
+        ]
+        reference: JSON = {"kind": "Gateway", "name": f"{CHAT}-gw", "namespace": CHAT}
+        parent: JSON = {
+            "parentRef": reference,
+            "controllerName": "istio.io/gateway-controller",
+            "conditions": accepted,
+        }
+        for resource in (
+            "httproutes.gateway.networking.k8s.io",
+            "inferencepools.inference.networking.k8s.io",
+        ):
+            self._patch_status(resource, NAME, {"parents": [parent]})
+
+    def _write_status(self) -> None:
+        self._due = None
+        service = self.service
+        if service is None:
+            return
+        status = self._observed(service)
+        before = service.get("status") or {}
+        if before != status:
+            gone: Object = {key: None for key in before if key not in status}
+            self._patch_status(MODELSERVICES, NAME, {**gone, **status})
+
+    def _observed(self, service: Object) -> Object:
+        typed = msgspec.convert(service, ModelService)
+        status = dict(observe(typed, self._deployment(DECODE), self._deployment(PREFILL)))
+        conditions = status["conditions"]
+        found: list[Mapping[str, object]] = list(conditions) if isinstance(conditions, list) else []
+        status["conditions"] = [{"lastTransitionTime": self.now, **each} for each in found]
+        observed: Object = copy_json(status)
+        return observed
+
+    def _deployment(self, name: str) -> Deployment | None:
+        found = self.sandbox.get(DEPLOYMENTS, name, namespace=NAMESPACE)
+        return None if found is None else msgspec.convert(found, Deployment)
+
+    def unpack(self, *, fails: bool) -> None:
+        """Let the decode pod's unpacking of its model fail or succeed."""
+        for pod in self.sandbox.list("pods", namespace=NAMESPACE):
+            if not name_of(pod).startswith(DECODE):
+                continue
+            address = str(dig(pod, "status", "podIP"))
+            status = running_status(pod, now=self.now, address=address)
+            if fails:
+                status = unpack_fails(status, self.now)
+            else:
+                status["initContainerStatuses"] = None
+            self._patch_status("pods", name_of(pod), status)
+
+    @property
+    def now(self) -> str:
+        """The time on the sandbox's clock."""
+        return format_time(self.sandbox.storage.clock())
+
+    def _patch_status(self, resource: str, name: str, status: Object) -> None:
+        self.sandbox.patch(
+            resource, name, {"status": status}, namespace=NAMESPACE, subresource="status"
+        )
+
+    @property
+    def at_rest(self) -> bool:
+        """True if the status is written."""
+        return self._due is None
+
+    def lines(self) -> Iterator[str]:
+        """Yield the line of `kubectl get modelservice`: the operator's view."""
+        service = self.service
+        if service is None:
+            return
+        phase = dig(service, "status", "phase")
+        counts = ", ".join(
+            f"{role} {dig(service, 'status', f'{role}Ready') or 0}"
+            f"/{dig(service, 'status', f'{role}Replicas') or 0}"
+            for role in ("decode", "prefill")
+        )
+        yield f"# kubectl -n {NAMESPACE} get modelservice {NAME}: phase {phase}, {counts}"
+
+    def verdict(self) -> str:
+        """Return the summary for the end."""
+        return "The operator's phase said Ready all the time, but for the pod that did not run."
+
+
+def unpack_fails(running: Object, now: str) -> Object:
+    """Turn the status of a running pod into that of one whose model cannot be unpacked."""
+    ended: Object = {"exitCode": 1, "reason": "Error", "finishedAt": now}
+    back_off: Object = {"waiting": {"reason": "CrashLoopBackOff"}}
+    waits: Object = {"waiting": {"reason": "PodInitializing"}}
+    conditions = [
+        {**each, "status": "True" if each["type"] == "PodScheduled" else "False"}
+        for each in running["conditions"]
+    ]
+    return {
+        **running,
+        "phase": "Pending",
+        "conditions": conditions,
+        "initContainerStatuses": [
+            {
+                "name": "model-unpack",
+                "image": "kitops:v1",
+                "imageID": "",
+                "ready": False,
+                "restartCount": 3,
+                "state": back_off,
+                "lastState": {"terminated": ended},
+            }
+        ],
+        "containerStatuses": [
+            {**each, "ready": False, "started": False, "state": waits}
+            for each in running["containerStatuses"]
+        ],
+    }
+
 
 _EPP: Final = f"{NAME}-epp"
 _POD_MONITORS: Final = "podmonitors.monitoring.coreos.com"
@@ -26,9 +249,6 @@ _PICKER: Final = Expected(
     m.EPP, _SUBJECT, f"scaled to zero (Deployment {_EPP}); failureMode is FailClose"
 )
 _DRIFT: Final = Expected(m.DRIFT, _SUBJECT, f"PodMonitor {DECODE} differs: spec.selector")
-
-_GRACED: Final = (m.OBJECT_MISSING, m.EPP, m.DRIFT)
-"""Reasons whose own grace would make the story long; the demo shortens it."""
 
 
 def _create(scene: Scene) -> None:
@@ -67,11 +287,6 @@ def _drift(scene: Scene) -> None:
     OtterScale.of(scene).sandbox.patch(_POD_MONITORS, DECODE, patch, namespace=NAMESPACE)
 
 
-def _flags(pace: StoryPace) -> tuple[str, ...]:
-    graces = ",".join(f"{reason}={pace.grace}" for reason in _GRACED)
-    return (f"--grace={graces}", "--scrape-via=off")
-
-
 _STEPS: Final = (
     HEALTHY,
     Step(
@@ -108,4 +323,6 @@ _STEPS: Final = (
     ),
 )
 
-MODELSERVICE: Final = Story(_flags, _STEPS, background=OtterScale)
+MODELSERVICE: Final = Story(
+    _STEPS, background=OtterScale, graced=(m.OBJECT_MISSING, m.EPP, m.DRIFT)
+)

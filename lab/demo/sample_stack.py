@@ -1,7 +1,7 @@
 """The demo's sample production stack: the healthy example, as if created a moment ago."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeAlias, cast
@@ -73,3 +73,27 @@ def _retimed(value: JSON, moment: str) -> JSON:
     if isinstance(value, dict):
         return {key: _retimed(each, moment) for key, each in value.items()}
     return value
+
+
+def deployment(
+    namespace: str, name: str, container: Object, *, labels: Mapping[str, str], **pod: JSON
+) -> Object:
+    """Return a Deployment of one pod; it and its pods have the labels, `pod` adds to their spec."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [container], **pod},
+            },
+        },
+    }
+
+
+def controller(namespace: str, name: str, *, image: str, labels: Mapping[str, str]) -> Object:
+    """Return the Deployment of a controller."""
+    return deployment(namespace, name, {"name": "manager", "image": image}, labels=labels)

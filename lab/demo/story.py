@@ -1,20 +1,85 @@
 """The parts of a demo story: the changes to the cluster, and the Events that must follow."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
-from lab.demo.models import ModelPods
-from lab.sandbox.objects import JSON, Object, dig, meta, name_of
+from lab.sandbox.objects import JSON, Object, dig, meta, name_of, namespace_of
 from lab.sandbox.sandbox import Sandbox
+from lab.simulation.server import ModelPod
 from reporter.catalogue import reasons as c
+from reporter.errors import UsageError
 from reporter.model.instant import rfc3339
 from reporter.stacks.kaito.reasons import MODEL_READY
+
+SELECTOR: Final = "inferenceset.kaito.sh/created-by"
+
+
+class ModelPods:
+    """Serves a page for each model pod of a sandbox while entered, all on one port."""
+
+    def __init__(
+        self, sandbox: Sandbox, port: int = 0, make: Callable[..., ModelPod] = ModelPod
+    ) -> None:
+        """Simulate the pods that exist now; port 0 is any free port."""
+        self._make = make
+        self._places = {
+            (namespace_of(pod), name_of(pod)): str(dig(pod, "status", "podIP"))
+            for pod in model_pods(sandbox)
+        }
+        self._pods: dict[tuple[str, str], ModelPod] = {}
+        self._stack = AsyncExitStack()
+        self.port = port
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            for place, address in self._places.items():
+                self._pods[place] = await stack.enter_async_context(self._pod(address))
+                self.port = self._pods[place].port
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    def _pod(self, address: str) -> ModelPod:
+        try:
+            return self._make(host=address, port=self.port)
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on {address}:{self.port}: {(error.strerror or '').lower()}; "
+                "simulated pods need Linux, where all of 127.0.0.0/8 is the machine's own"
+            ) from None
+
+    @property
+    def all(self) -> Mapping[tuple[str, str], ModelPod]:
+        """All simulated pods, by namespace and name."""
+        return self._pods
+
+    def of(self, namespace: str, owner: str) -> ModelPod:
+        """Return the first pod whose name begins with `owner`."""
+        return next(
+            pod
+            for (place, name), pod in sorted(self._pods.items(), key=lambda each: each[0])
+            if place == namespace and name.startswith(owner)
+        )
+
+
+def model_pods(sandbox: Sandbox) -> Iterator[Object]:
+    """Yield the model pods of a sandbox."""
+    for pod in sandbox.list("pods"):
+        if SELECTOR in (meta(pod).get("labels") or {}):
+            yield pod
+
 
 CHAT: Final = "chat-models"
 CODE: Final = "code-models"
 SEARCH: Final = "search-models"
+
+Says: TypeAlias = tuple[str, str, str, str]
+"""Type, status, reason and message of a condition."""
 
 _READY_CONDITIONS: Final = ("Ready", "ContainersReady")
 _KEPT_METADATA: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
@@ -98,15 +163,17 @@ class Story:
     """Steps, and how to run the daemon for them.
 
     Attributes:
-        flags: flags of the daemon, in addition to those of every story.
         steps: the steps, in order.
+        flags: flags of the daemon, in addition to those of every story; `{window}` is the pace's.
+        graced: reasons whose own grace would make the story long: they have the pace's.
         scrapes: whether there are simulated pods, which the daemon scrapes.
         background: makes the background, from the sandbox and a function that prints a line.
 
     """
 
-    flags: Callable[["StoryPace"], tuple[str, ...]]
     steps: tuple[Step, ...]
+    flags: tuple[str, ...] = ("--scrape-via=off",)
+    graced: tuple[str, ...] = ()
     scrapes: bool = False
     background: Callable[[Sandbox, Callable[[str], None]], Background] | None = None
 
@@ -147,27 +214,12 @@ class StoryCluster:
         """Scale a Deployment."""
         self._sandbox.scale("deployments.apps", deployment, replicas, namespace=namespace)
 
-    def condition(
-        self,
-        resource: str,
-        namespace: str,
-        owner: str,
-        *,
-        type_: str,
-        status: str,
-        reason: str,
-        message: str,
-    ) -> None:
+    def condition(self, resource: str, namespace: str, owner: str, *, says: Says) -> None:
         """Set a condition of every object whose name begins with `owner`."""
         for obj in self._named(resource, namespace, owner):
-            fresh: JSON = {
-                "type": type_,
-                "status": status,
-                "reason": reason,
-                "message": message,
-                "lastTransitionTime": self._now(),
-            }
-            others = [each for each in _conditions(obj) if each["type"] != type_]
+            fresh: JSON = dict(zip(("type", "status", "reason", "message"), says, strict=True))
+            fresh["lastTransitionTime"] = self._now()
+            others = [each for each in _conditions(obj) if each["type"] != says[0]]
             new: Object = {"conditions": [*others, fresh]}
             self._patch_status(resource, namespace, name_of(obj), status=new)
 

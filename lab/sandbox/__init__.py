@@ -5,7 +5,6 @@ from lab.sandbox.errors import ApiError
 from lab.sandbox.faults import Faults, InjectedFault
 from lab.sandbox.requests import RequestLog
 from lab.sandbox.sandbox import Sandbox
-from lab.sandbox.serve import serve
 
 __all__ = [
     "Access",
@@ -15,5 +14,4 @@ __all__ = [
     "RequestLog",
     "Rule",
     "Sandbox",
-    "serve",
 ]

@@ -37,15 +37,16 @@ from dataclasses import replace
 from lab.sandbox.errors import ApiError
 from lab.sandbox.fieldsets import (
     Leaves,
+    ListType,
     Manager,
     Path,
+    TypeWalker,
     key_element,
     leaves,
     read_managers,
     readable,
     value_element,
 )
-from lab.sandbox.listtypes import ListType, TypeWalker
 from lab.sandbox.objects import JSON, Object, copy_json, meta
 
 

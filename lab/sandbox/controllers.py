@@ -6,14 +6,14 @@ they run, and from the start if all its pods exist; others keep the state from t
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
 from typing import Self
 
 from lab.sandbox.errors import ApiError
-from lab.sandbox.objects import JSON, Object, dig, meta, name_of, namespace_of
+from lab.sandbox.objects import JSON, Object, dig, format_time, meta, name_of, namespace_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.storage import Change, Key
-from lab.sandbox.times import format_time
 from lab.sandbox.workloads import (
     deployment_status,
     is_ready,
@@ -267,3 +267,26 @@ def _replica_counts(total: int, ready: int) -> Object:
 def _reversed(timestamp: str) -> tuple[int, ...]:
     """Return a sort key that puts later timestamps first."""
     return tuple(-ord(char) for char in timestamp)
+
+
+@contextlib.asynccontextmanager
+async def running(
+    documents: Iterable[JSON] = (),
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    kubeconfig_path: Path | None = None,
+    controllers: bool = True,
+    token: str | None = None,
+) -> AsyncIterator[Sandbox]:
+    """Serve a preloaded sandbox while the context is open."""
+    sandbox = Sandbox(token=token)
+    sandbox.load(documents)
+    await sandbox.start(host, port)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(sandbox.stop)
+        if kubeconfig_path is not None:
+            sandbox.write_kubeconfig(kubeconfig_path)
+        if controllers:
+            await stack.enter_async_context(Controllers(sandbox))
+        yield sandbox

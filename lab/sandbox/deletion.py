@@ -8,12 +8,10 @@ or definition.
 from collections.abc import Iterable
 
 from lab.sandbox.errors import conflict, forbidden
-from lab.sandbox.objects import Object, dig, meta
+from lab.sandbox.objects import Object, dig, format_time, meta
 from lab.sandbox.operations import Operations
-from lab.sandbox.registry import Registry, custom_resources
-from lab.sandbox.resources import CRD_COLLECTION, Resource
+from lab.sandbox.resources import CRD_COLLECTION, Registry, Resource, custom_resources
 from lab.sandbox.storage import Stored
-from lab.sandbox.times import format_time
 
 _IMMORTAL = frozenset({"default", "kube-public", "kube-system"})
 

@@ -96,15 +96,9 @@ def _qualified(name: str, group: str) -> str:
     return f"{name}.{group}" if group else name
 
 
-def _details(group: str, kind: str, name: str = "") -> Object:
-    details: Object = {}
-    if name:
-        details["name"] = name
-    if group:
-        details["group"] = group
-    if kind:
-        details["kind"] = kind
-    return details
+def _details(group: str, kind: str, name: str) -> Object:
+    details = {"name": name, "group": group, "kind": kind}
+    return {key: value for key, value in details.items() if value}
 
 
 def invalid(group: str, kind: str, name: str, *, errors: Sequence[FieldError]) -> ApiError:
@@ -122,42 +116,35 @@ def invalid(group: str, kind: str, name: str, *, errors: Sequence[FieldError]) -
     )
 
 
+def _about(
+    code: int, reason: str, place: tuple[str, str, str], *, before: str = "", after: str
+) -> ApiError:
+    """Return a failure with texts around the object: its group, its plural or kind, its name."""
+    group, plural, name = place
+    shown = f'{_qualified(plural, group)} "{name}"' if name else _qualified(plural, group)
+    details = _details(group, plural, name)
+    return ApiError(code, reason, f"{before}{shown}{after}", details=details)
+
+
 def not_found(group: str, plural: str, name: str) -> ApiError:
     """404: no such object."""
-    return ApiError(
-        404,
-        "NotFound",
-        f'{_qualified(plural, group)} "{name}" not found',
-        details=_details(group, plural, name),
-    )
+    return _about(404, "NotFound", (group, plural, name), after=" not found")
 
 
 def already_exists(group: str, plural: str, name: str) -> ApiError:
     """409: the object to create exists."""
-    return ApiError(
-        409,
-        "AlreadyExists",
-        f'{_qualified(plural, group)} "{name}" already exists',
-        details=_details(group, plural, name),
-    )
+    return _about(409, "AlreadyExists", (group, plural, name), after=" already exists")
 
 
 def conflict(group: str, plural: str, name: str, *, cause: str = OPTIMISTIC_LOCK) -> ApiError:
     """409: the object is not in the state that the request assumes."""
-    return ApiError(
-        409,
-        "Conflict",
-        f'Operation cannot be fulfilled on {_qualified(plural, group)} "{name}": {cause}',
-        details=_details(group, plural, name),
-    )
+    place, before = (group, plural, name), "Operation cannot be fulfilled on "
+    return _about(409, "Conflict", place, before=before, after=f": {cause}")
 
 
 def forbidden(group: str, plural: str, name: str, *, cause: str) -> ApiError:
     """403: not allowed, by rules or by the state of the namespace."""
-    shown = f'{_qualified(plural, group)} "{name}"' if name else _qualified(plural, group)
-    return ApiError(
-        403, "Forbidden", f"{shown} is forbidden: {cause}", details=_details(group, plural, name)
-    )
+    return _about(403, "Forbidden", (group, plural, name), after=f" is forbidden: {cause}")
 
 
 def unreadable_patch(why: str) -> ApiError:

@@ -6,9 +6,17 @@ An Event is stored in its core/v1 form. The rules and their texts are those of
 
 from lab.sandbox.errors import DecodeError, FieldError, invalid_value, required_value
 from lab.sandbox.metadata import json_type, qualified_name_errors, subdomain_errors
-from lab.sandbox.objects import JSON, Object, dig, encode, namespace_of
+from lab.sandbox.objects import (
+    JSON,
+    Object,
+    TimeFormatError,
+    dig,
+    encode,
+    namespace_of,
+    normalize_micro_time,
+    normalize_time,
+)
 from lab.sandbox.resources import EVENTS_GROUP
-from lab.sandbox.times import TimeFormatError, normalize_micro_time, normalize_time
 
 _MAX_NOTE = 1024
 _MAX_SHORT = 128

@@ -6,13 +6,13 @@ import uuid
 from collections.abc import Callable
 
 from lab.sandbox.errors import FieldError, forbidden_value, invalid_value, required_value
-from lab.sandbox.objects import JSON, Object, meta
-from lab.sandbox.times import format_time
+from lab.sandbox.objects import JSON, Object, format_time, meta
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
 _SERVICE = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_LABEL_VALUE = re.compile(rf"({_NAME.pattern})?")
 
 _QUALIFIED = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
@@ -77,47 +77,44 @@ def carry_over(new: Object, old: Object) -> None:
 NameRule = Callable[[str], list[str]]
 
 
-def subdomain_errors(name: str) -> list[str]:
-    """Return why a name is not a DNS subdomain."""
-    errors = []
-    if len(name) > _MAX_SUBDOMAIN:
-        errors.append(f"must be no more than {_MAX_SUBDOMAIN} bytes")
-    if not _SUBDOMAIN.fullmatch(name):
-        errors.append(
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
-            "'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com',"
-            r" regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*"
-            "[a-z0-9])?)*')"
-        )
+def _rule(pattern: re.Pattern[str], longest: int, text: str) -> NameRule:
+    """Return a rule; `text` says why a name does not match."""
+
+    def errors(name: str) -> list[str]:
+        too_long = [f"must be no more than {longest} bytes"] if len(name) > longest else []
+        return too_long + ([] if pattern.fullmatch(name) else [text])
+
     return errors
 
 
-def label_errors(name: str) -> list[str]:
-    """Return why a name is not a DNS label."""
-    errors = []
-    if len(name) > _MAX_LABEL:
-        errors.append(f"must be no more than {_MAX_LABEL} bytes")
-    if not _LABEL.fullmatch(name):
-        errors.append(
-            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-',"
-            " and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc',"
-            " regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-        )
-    return errors
-
-
-def service_errors(name: str) -> list[str]:
-    """Return why a name is not a valid Service name."""
-    errors = []
-    if len(name) > _MAX_LABEL:
-        errors.append(f"must be no more than {_MAX_LABEL} bytes")
-    if not _SERVICE.fullmatch(name):
-        errors.append(
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with"
-            " an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or"
-            " 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-        )
-    return errors
+subdomain_errors: NameRule = _rule(
+    _SUBDOMAIN,
+    _MAX_SUBDOMAIN,
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    r"for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+)
+label_errors: NameRule = _rule(
+    _LABEL,
+    _MAX_LABEL,
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+)
+service_errors: NameRule = _rule(
+    _SERVICE,
+    _MAX_LABEL,
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+    "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+)
+label_value_errors: NameRule = _rule(
+    _LABEL_VALUE,
+    _MAX_LABEL,
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+)
 
 
 def path_segment_errors(name: str) -> list[str]:
@@ -170,21 +167,6 @@ def validate(obj: Object, rule: NameRule, *, namespaced: bool) -> list[FieldErro
             invalid_value("metadata.finalizers", finalizer, text)
             for text in qualified_name_errors(str(finalizer))
         ]
-    return errors
-
-
-def label_value_errors(value: str) -> list[str]:
-    """Return why a text is not a valid label value."""
-    errors = []
-    if len(value) > _MAX_LABEL:
-        errors.append(f"must be no more than {_MAX_LABEL} bytes")
-    if value and not _NAME.fullmatch(value):
-        errors.append(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_'"
-            " or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or"
-            " 'my_value',  or '12345', regex used for validation is"
-            " '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-        )
     return errors
 
 

@@ -1,10 +1,10 @@
 """The verbs that write to the storage, without HTTP: create, update and patch."""
 
 from collections.abc import Callable
-from typing import Literal
 
-from lab.sandbox import body_checks, events, strategies
+from lab.sandbox import events, strategies
 from lab.sandbox.apply import apply, track_update
+from lab.sandbox.bodies import check_name, check_patch, check_type, check_uid, settle_namespace
 from lab.sandbox.errors import (
     ApiError,
     DecodeError,
@@ -20,27 +20,13 @@ from lab.sandbox.errors import (
     unreadable_patch,
     unsupported_media_type,
 )
-from lab.sandbox.fieldsets import Manager, read_managers
-from lab.sandbox.listtypes import TypeWalker
+from lab.sandbox.fieldsets import Manager, TypeWalker, read_managers
 from lab.sandbox.metadata import fill_on_create
-from lab.sandbox.objects import JSON, Object, copy_json, meta, name_of, namespace_of
-from lab.sandbox.options import DEFAULT_OPTIONS, WriteOptions
-from lab.sandbox.patching import json_patch, merge_patch
-from lab.sandbox.registry import Registry
-from lab.sandbox.resources import CRD_COLLECTION, Resource
+from lab.sandbox.objects import JSON, Object, copy_json, format_time, meta, name_of, namespace_of
+from lab.sandbox.patching import PATCH_TYPES, PatchType, json_patch, merge_patch, strategic_merge
+from lab.sandbox.requests import DEFAULT_OPTIONS, WriteOptions
+from lab.sandbox.resources import CRD_COLLECTION, Registry, Resource
 from lab.sandbox.storage import Key, Storage, Stored
-from lab.sandbox.strategic import strategic_merge
-from lab.sandbox.times import format_time
-
-PatchType = Literal["merge", "json", "strategic", "apply"]
-
-PATCH_TYPES: dict[str, PatchType] = {
-    "application/json-patch+json": "json",
-    "application/merge-patch+json": "merge",
-    "application/strategic-merge-patch+json": "strategic",
-    "application/apply-patch+yaml": "apply",
-}
-
 
 Reaction = Callable[[Resource, Stored, Stored | None], None]
 
@@ -84,8 +70,8 @@ class Operations:
         options: WriteOptions = DEFAULT_OPTIONS,
     ) -> Stored:
         """Create an object in a namespace (empty for cluster-scoped kinds)."""
-        body_checks.check_type(resource, body)
-        body_checks.settle_namespace(resource, namespace, body)
+        check_type(resource, body)
+        settle_namespace(resource, namespace, body)
         obj = self._read_body(resource, body, options)
         self.check_namespace(resource, namespace, name_of(obj))
         if meta(obj).get("resourceVersion"):
@@ -103,22 +89,22 @@ class Operations:
         subresource: str = "",
     ) -> tuple[Stored, bool]:
         """Replace an object; the second value says whether that created it."""
-        body_checks.check_type(resource, body)
-        body_checks.settle_namespace(resource, namespace, body)
-        body_checks.check_name(name, body)
+        check_type(resource, body)
+        settle_namespace(resource, namespace, body)
+        check_name(name, body)
         obj = self._read_body(resource, body, options)
         stored = self.storage.get(resource.collection, namespace, name)
         if stored is None:
             if not resource.create_on_update or subresource:
                 raise not_found(resource.group, resource.plural, name)
             self.check_namespace(resource, namespace, name)
-            body_checks.check_uid(resource, obj, "")
+            check_uid(resource, obj, "")
             meta(obj).pop("resourceVersion", None)
             return self._insert(resource, obj, options), True
         if not meta(obj).get("resourceVersion") and not resource.unconditional_update:
             error = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
             raise invalid(resource.group, resource.plural, name, errors=[error])
-        body_checks.check_uid(resource, obj, stored.uid)
+        check_uid(resource, obj, stored.uid)
         return self._replace(resource, stored, obj, options=options, subresource=subresource), False
 
     def patch(
@@ -154,18 +140,18 @@ class Operations:
             case "json":
                 patched = json_patch(current, body)
             case "merge":
-                body_checks.check_patch(body)
+                check_patch(body)
                 patched = merge_patch(current, body)
             case "strategic":
-                body_checks.check_patch(body)
+                check_patch(body)
                 patched = strategic_merge(current, body, resource.kind)
         if not isinstance(patched, dict):
             raise bad_request("the patched document is not an object")
         patched = copy_json(patched)
         try:
-            body_checks.check_type(resource, patched)
-            body_checks.settle_namespace(resource, namespace, patched)
-            body_checks.check_name(name, patched)
+            check_type(resource, patched)
+            settle_namespace(resource, namespace, patched)
+            check_name(name, patched)
             obj = self._read_body(resource, patched, options)
         except DecodeError as error:
             raise unreadable_patch(error.why) from None
@@ -181,10 +167,10 @@ class Operations:
         options: WriteOptions,
         subresource: str,
     ) -> tuple[Stored, bool]:
-        body_checks.check_patch(config)
-        body_checks.check_type(resource, config)
-        body_checks.settle_namespace(resource, namespace, config)
-        body_checks.check_name(name, config)
+        check_patch(config)
+        check_type(resource, config)
+        settle_namespace(resource, namespace, config)
+        check_name(name, config)
         if meta(config).pop("managedFields", None):
             raise bad_request("metadata.managedFields must be nil")
         version = meta(config).pop("resourceVersion", None)

@@ -8,21 +8,30 @@ from aiohttp import hdrs, web
 
 from lab.sandbox.access import Access
 from lab.sandbox.bodies import duplicate_fields, read_object, read_patch
-from lab.sandbox.container_logs import ContainerLogs
 from lab.sandbox.deletion import Deletion
 from lab.sandbox.errors import ApiError, UnknownPathError, bad_request
 from lab.sandbox.faults import Faults, OpenWatch
-from lab.sandbox.list_options import read_uncached_version, read_version
-from lab.sandbox.lists import check_reached, list_page, read_filter
+from lab.sandbox.lists import (
+    EVERYTHING,
+    check_reached,
+    list_page,
+    read_filter,
+    read_uncached_version,
+    read_version,
+)
 from lab.sandbox.objects import JSON, Object, encode
 from lab.sandbox.operations import Operations
-from lab.sandbox.options import WriteOptions, is_dry_run, read_write_options, require_manager
 from lab.sandbox.patching import json_patch, merge_patch
 from lab.sandbox.representation import IncludeObject, list_of, negotiate, partial, table_of, whole
-from lab.sandbox.requests import ResourceRequest
-from lab.sandbox.selectors import EVERYTHING
+from lab.sandbox.requests import (
+    ResourceRequest,
+    WriteOptions,
+    is_dry_run,
+    read_write_options,
+    require_manager,
+)
 from lab.sandbox.storage import Stored
-from lab.sandbox.subresources import change_scale, scale_of
+from lab.sandbox.subresources import ContainerLogs, change_scale, scale_of
 from lab.sandbox.watching import Watch, read_options
 
 _INCLUDE: dict[str, IncludeObject] = {"None": "None", "Metadata": "Metadata", "Object": "Object"}

@@ -12,24 +12,22 @@ from typing import Self
 import yaml
 from aiohttp import web
 
-from lab.sandbox import admin
 from lab.sandbox.access import Access
-from lab.sandbox.container_logs import ContainerLogs
 from lab.sandbox.deletion import Deletion
 from lab.sandbox.errors import UnknownPathError
-from lab.sandbox.faults import Faults
+from lab.sandbox.faults import Admin, Faults
 from lab.sandbox.lists import list_page, read_filter
 from lab.sandbox.loading import Loader
 from lab.sandbox.objects import JSON, Object, copy_json, name_of, namespace_of
-from lab.sandbox.operations import Operations, PatchType
-from lab.sandbox.options import WriteOptions
-from lab.sandbox.registry import Registry
+from lab.sandbox.operations import Operations
+from lab.sandbox.patching import PatchType
 from lab.sandbox.representation import as_object
-from lab.sandbox.requests import RequestLog
+from lab.sandbox.requests import RequestLog, WriteOptions
 from lab.sandbox.resource_handlers import ResourceHandlers
-from lab.sandbox.resources import Resource
+from lab.sandbox.resources import Registry, Resource
 from lab.sandbox.server import Server
 from lab.sandbox.storage import Storage
+from lab.sandbox.subresources import ContainerLogs
 
 _MAX_BODY = 3 * 1024 * 1024
 _EXPIRY_CHECK_SECONDS = 1.0
@@ -88,7 +86,7 @@ class Sandbox:
             request_log=self.request_log,
             token=token,
         )
-        self._admin = admin.Admin(self.faults, self.access, self.request_log)
+        self._admin = Admin(self.faults, self.access, self.request_log)
         self._runner: web.AppRunner | None = None
         self._expiry: asyncio.Task[None] | None = None
         self._url = ""

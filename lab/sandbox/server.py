@@ -7,13 +7,12 @@ from http import HTTPStatus
 
 from aiohttp import hdrs, web
 
-from lab.sandbox import discovery, openapi
+from lab.sandbox import discovery
 from lab.sandbox.access import Access
 from lab.sandbox.errors import ApiError, UnknownPathError, forbidden, not_acceptable, unauthorized
 from lab.sandbox.faults import Faults, InjectedFault
 from lab.sandbox.objects import JSON, Object, encode
 from lab.sandbox.operations import Operations
-from lab.sandbox.registry import Registry
 from lab.sandbox.requests import (
     LoggedRequest,
     RequestLog,
@@ -22,6 +21,7 @@ from lab.sandbox.requests import (
     read_unserved_request,
 )
 from lab.sandbox.resource_handlers import ResourceHandlers
+from lab.sandbox.resources import Registry
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 _PAGE = "<html><head><title>{0} {1}</title></head><body><h1>{0} {1}</h1></body></html>\n"
@@ -217,9 +217,9 @@ class Server:
             case ["openapi", "v3"]:
                 found = self._openapi_index()
             case ["openapi", "v3", "api", "v1"]:
-                found = openapi.document(self._registry, "", "v1")
+                found = discovery.openapi_document(self._registry, "", "v1")
             case ["openapi", "v3", "apis", group, version]:
-                found = openapi.document(self._registry, group, version)
+                found = discovery.openapi_document(self._registry, group, version)
             case _:
                 pass
         return None if found is None else _json(found)
@@ -227,7 +227,7 @@ class Server:
     def _openapi_index(self) -> Object:
         # Cached, because its digests need every schema to be rendered.
         if self._openapi[0] != self._registry.generation:
-            self._openapi = (self._registry.generation, openapi.index(self._registry))
+            self._openapi = (self._registry.generation, discovery.openapi_index(self._registry))
         return self._openapi[1]
 
     def _discover(self, request: web.Request, *, core: bool) -> web.StreamResponse:

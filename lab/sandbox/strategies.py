@@ -8,9 +8,16 @@ from collections.abc import Callable, Iterable
 
 from lab.sandbox import events, metadata, schema
 from lab.sandbox.errors import DecodeError, FieldError, invalid, invalid_value, required_value
-from lab.sandbox.objects import Object, dig, meta, name_of
+from lab.sandbox.objects import (
+    Object,
+    TimeFormatError,
+    dig,
+    meta,
+    name_of,
+    normalize_micro_time,
+    normalize_time,
+)
 from lab.sandbox.resources import CRD_COLLECTION, LEASE_COLLECTION, Resource
-from lab.sandbox.times import TimeFormatError, normalize_micro_time, normalize_time
 
 _METADATA_TIMES = ("creationTimestamp", "deletionTimestamp")
 _CONDITION_TIMES = ("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime")

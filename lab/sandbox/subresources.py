@@ -1,13 +1,13 @@
-"""The scale subresource."""
+"""The subresources `scale`, and `log` (verb `get` only): tests write the logs of containers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
-from lab.sandbox import jsonpath
 from lab.sandbox.errors import ApiError, bad_request, conflict, invalid, invalid_value
-from lab.sandbox.objects import JSON, Object, dig, encode, meta
+from lab.sandbox.objects import JSON, Object, dig, encode, meta, put_at, value_at
 from lab.sandbox.operations import Operations
-from lab.sandbox.options import DEFAULT_OPTIONS, WriteOptions
+from lab.sandbox.requests import DEFAULT_OPTIONS, WriteOptions, is_true
 from lab.sandbox.resources import Resource, ScalePaths
 from lab.sandbox.storage import Stored
 
@@ -17,8 +17,8 @@ def scale_of(resource: Resource, obj: Object) -> Object:
     paths = resource.scale or ScalePaths()
     metadata = meta(obj)
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    status: Object = {"replicas": jsonpath.first(obj, paths.status_replicas) or 0}
-    selector = jsonpath.first(obj, paths.selector) if paths.selector else None
+    status: Object = {"replicas": value_at(obj, paths.status_replicas) or 0}
+    selector = value_at(obj, paths.selector) if paths.selector else None
     if isinstance(selector, dict):
         labels = dig(selector, "matchLabels") or {}
         selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
@@ -28,7 +28,7 @@ def scale_of(resource: Resource, obj: Object) -> Object:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {name: metadata[name] for name in kept if name in metadata},
-        "spec": {"replicas": jsonpath.first(obj, paths.replicas) or 0},
+        "spec": {"replicas": value_at(obj, paths.replicas) or 0},
         "status": status,
     }
 
@@ -62,7 +62,7 @@ def change_scale(
         error = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("autoscaling", "Scale", name, errors=[error])
     patch: Object = {}
-    jsonpath.put(patch, (resource.scale or ScalePaths()).replicas, replicas)
+    put_at(patch, (resource.scale or ScalePaths()).replicas, replicas)
     return operations.patch(
         resource,
         namespace,
@@ -82,3 +82,37 @@ def _unmarshal_error(shown: str) -> ApiError:
         'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal '
         f"{shown} into Go struct field ScaleSpec.spec.replicas of type int32"
     )
+
+
+_Key = tuple[str, str, str, bool]
+
+_UNLIMITED: Final = 2**31
+
+
+class ContainerLogs:
+    """The logs of containers, of the current and the previous run."""
+
+    def __init__(self) -> None:
+        self._texts: dict[_Key, str] = {}
+
+    def write(
+        self, namespace: str, pod: str, container: str, *, text: str, previous: bool = False
+    ) -> None:
+        """Set the log of a container."""
+        self._texts[namespace, pod, container, previous] = text
+
+    def read(self, namespace: str, pod: str, query: Mapping[str, str]) -> str:
+        """Return a log, limited as the query asks.
+
+        Raises:
+            ApiError: 400 if there was no previous run.
+        """
+        container, previous = query.get("container", ""), is_true(query.get("previous"))
+        text = self._texts.get((namespace, pod, container, previous))
+        if text is None and previous:
+            raise bad_request(
+                f'previous terminated container "{container}" in pod "{pod}" not found'
+            )
+        lines = (text or "").splitlines(keepends=True)
+        tail = "".join(lines[-int(query.get("tailLines", _UNLIMITED)) :])
+        return tail.encode()[: int(query.get("limitBytes", _UNLIMITED))].decode("utf-8", "ignore")

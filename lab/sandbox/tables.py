@@ -1,10 +1,203 @@
 """Tables: the output of `kubectl get`, computed by the server."""
 
-from lab.sandbox import jsonpath
-from lab.sandbox.columns import BUILT_IN_COLUMNS, DEFAULT_COLUMNS, NAME, Column
-from lab.sandbox.objects import JSON, Object, encode
-from lab.sandbox.resources import PrinterColumn, Resource
-from lab.sandbox.times import age
+from collections.abc import Callable
+from typing import NamedTuple
+
+from lab.sandbox.objects import JSON, Object, age, dig, encode, name_of, values_at
+from lab.sandbox.resources import CRD_COLLECTION, LEASE_COLLECTION, PrinterColumn, Resource
+
+
+class Column(NamedTuple):
+    """A column of a Table and the function that computes its cells."""
+
+    name: str
+    cell: Callable[[Object, float], JSON]
+    priority: int = 0
+    type: str = "string"
+    format: str = ""
+
+
+_NONE = "<none>"
+
+
+def _name(obj: Object, _now: float) -> JSON:
+    return name_of(obj)
+
+
+def _age(obj: Object, now: float) -> JSON:
+    return age(dig(obj, "metadata", "creationTimestamp"), now)
+
+
+def _at(*path: str, default: JSON = _NONE) -> Callable[[Object, float], JSON]:
+    def cell(obj: Object, _now: float) -> JSON:
+        value = dig(obj, *path)
+        return default if value is None or value == "" else value
+
+    return cell
+
+
+NAME = Column("Name", _name, format="name")
+AGE = Column("Age", _age)
+
+
+def _containers(*path: str) -> tuple[Column, Column]:
+    def names(obj: Object, _now: float) -> JSON:
+        return ",".join(str(item.get("name")) for item in dig(obj, *path, "containers") or ())
+
+    def images(obj: Object, _now: float) -> JSON:
+        return ",".join(str(item.get("image")) for item in dig(obj, *path, "containers") or ())
+
+    return Column("Containers", names, 1), Column("Images", images, 1)
+
+
+def _selector(*path: str) -> Callable[[Object, float], JSON]:
+    def cell(obj: Object, _now: float) -> JSON:
+        labels = dig(obj, *path) or {}
+        return ",".join(f"{key}={value}" for key, value in labels.items()) or _NONE
+
+    return cell
+
+
+def _ratio(have: tuple[str, ...], want: tuple[str, ...]) -> Callable[[Object, float], JSON]:
+    def cell(obj: Object, _now: float) -> JSON:
+        return f"{dig(obj, *have) or 0}/{dig(obj, *want) or 0}"
+
+    return cell
+
+
+def _count(*path: str) -> Callable[[Object, float], JSON]:
+    return _at(*path, default=0)
+
+
+def _pod_ready(pod: Object, _now: float) -> JSON:
+    statuses = dig(pod, "status", "containerStatuses") or ()
+    ready = sum(1 for status in statuses if status.get("ready"))
+    return f"{ready}/{len(dig(pod, 'spec', 'containers') or ())}"
+
+
+def _pod_status(pod: Object, _now: float) -> JSON:
+    reason = dig(pod, "status", "reason") or dig(pod, "status", "phase") or "Unknown"
+    running = False
+    for status in reversed(dig(pod, "status", "containerStatuses") or ()):
+        waiting = dig(status, "state", "waiting", "reason")
+        ended = dig(status, "state", "terminated")
+        if waiting:
+            reason = waiting
+        elif ended:
+            reason = ended.get("reason") or f"ExitCode:{ended.get('exitCode', 0)}"
+        elif status.get("ready") and dig(status, "state", "running") is not None:
+            running = True
+    if reason == "Completed" and running:
+        reason = "Running"
+    for index, status in enumerate(dig(pod, "status", "initContainerStatuses") or ()):
+        ended = dig(status, "state", "terminated")
+        if (ended and ended.get("exitCode") == 0) or status.get("started"):
+            continue
+        total = len(dig(pod, "spec", "initContainers") or ())
+        waiting = dig(status, "state", "waiting", "reason")
+        if ended:
+            reason = f"Init:{ended.get('reason') or 'Error'}"
+        elif waiting and waiting != "PodInitializing":
+            reason = f"Init:{waiting}"
+        else:
+            reason = f"Init:{index}/{total}"
+        break
+    return "Terminating" if dig(pod, "metadata", "deletionTimestamp") else reason
+
+
+def _pod_restarts(pod: Object, now: float) -> JSON:
+    statuses = dig(pod, "status", "containerStatuses") or ()
+    count = sum(int(status.get("restartCount") or 0) for status in statuses)
+    ended = [
+        text
+        for status in statuses
+        if (text := dig(status, "lastState", "terminated", "finishedAt"))
+    ]
+    return f"{count} ({age(max(ended), now)} ago)" if count and ended else count
+
+
+def event_first_seen(event: Object, now: float) -> str:
+    """Return the age of the first occurrence."""
+    return age(event.get("firstTimestamp") or event.get("eventTime"), now)
+
+
+def _event_last_seen(event: Object, now: float) -> JSON:
+    series = event.get("series")
+    if series:
+        return age(series.get("lastObservedTime"), now)
+    last = event.get("lastTimestamp")
+    return age(last, now) if last else event_first_seen(event, now)
+
+
+def _event_object(event: Object, _now: float) -> JSON:
+    kind, name = (dig(event, "involvedObject", key) or "" for key in ("kind", "name"))
+    return f"{kind.lower()}/{name}" if name else kind.lower()
+
+
+def _event_source(event: Object, _now: float) -> JSON:
+    who = dig(event, "source", "component") or event.get("reportingComponent") or ""
+    where = dig(event, "source", "host") or event.get("reportingInstance") or ""
+    return f"{who}, {where}" if where else who
+
+
+def _event_count(event: Object, _now: float) -> JSON:
+    series = event.get("series")
+    count = series.get("count") if series else event.get("count")
+    return count or 1
+
+
+def _event_message(event: Object, _now: float) -> JSON:
+    return str(event.get("message") or "").strip()
+
+
+_EVENT = (
+    Column("Last Seen", _event_last_seen),
+    Column("Type", _at("type", default="")),
+    Column("Reason", _at("reason", default="")),
+    Column("Object", _event_object),
+    Column("Subobject", _at("involvedObject", "fieldPath", default=""), 1),
+    Column("Source", _event_source, 1),
+    Column("Message", _event_message),
+    Column("First Seen", event_first_seen, 1),
+    Column("Count", _event_count, 1),
+    Column("Name", _name, 1, format="name"),
+)
+_TEMPLATE = ("spec", "template", "spec")
+_LABELS = ("spec", "selector", "matchLabels")
+
+
+def _data_count(config: Object, _now: float) -> JSON:
+    return len(config.get("data") or {}) + len(config.get("binaryData") or {})
+
+
+BUILT_IN_COLUMNS: dict[str, tuple[Column, ...]] = {
+    "events": _EVENT,
+    "pods": (
+        NAME,
+        Column("Ready", _pod_ready),
+        Column("Status", _pod_status),
+        Column("Restarts", _pod_restarts),
+        AGE,
+        Column("IP", _at("status", "podIP"), 1),
+        Column("Node", _at("spec", "nodeName"), 1),
+        Column("Nominated Node", _at("status", "nominatedNodeName"), 1),
+        Column("Readiness Gates", _at("status", "readinessGates"), 1),
+    ),
+    "configmaps": (NAME, Column("Data", _data_count), AGE),
+    "namespaces": (NAME, Column("Status", _at("status", "phase", default="")), AGE),
+    "deployments.apps": (
+        NAME,
+        Column("Ready", _ratio(("status", "readyReplicas"), ("spec", "replicas"))),
+        Column("Up-to-date", _count("status", "updatedReplicas")),
+        Column("Available", _count("status", "availableReplicas")),
+        AGE,
+        *_containers(*_TEMPLATE),
+        Column("Selector", _selector(*_LABELS), 1),
+    ),
+    LEASE_COLLECTION: (NAME, Column("Holder", _at("spec", "holderIdentity", default="")), AGE),
+    CRD_COLLECTION: (NAME, Column("Created At", _at("metadata", "creationTimestamp"))),
+}
+DEFAULT_COLUMNS = (NAME, AGE)
 
 
 def columns_of(resource: Resource) -> tuple[Column, ...]:
@@ -16,7 +209,7 @@ def columns_of(resource: Resource) -> tuple[Column, ...]:
 
 def _custom_column(declared: PrinterColumn) -> Column:
     def cell(obj: Object, now: float) -> JSON:
-        values = jsonpath.find(obj, declared.json_path)
+        values = values_at(obj, declared.json_path)
         if not values or values[0] is None:
             return "<unknown>" if declared.type == "date" else None
         value = values[0]

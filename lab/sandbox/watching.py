@@ -34,8 +34,7 @@ from dataclasses import dataclass, field
 
 from lab.sandbox.errors import expired, too_large
 from lab.sandbox.events import to_storage
-from lab.sandbox.list_options import check_options, read_version
-from lab.sandbox.lists import Filter
+from lab.sandbox.lists import Filter, check_options, read_version
 from lab.sandbox.objects import Object, encode
 from lab.sandbox.representation import (
     IncludeObject,

@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 
+from lab.sandbox.lists import Selector, from_label_selector
 from lab.sandbox.objects import JSON, Object, copy_json, dig, encode, meta, name_of
-from lab.sandbox.selectors import Selector, from_label_selector
 
 HASH_LABEL = "pod-template-hash"
 _HASH_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"

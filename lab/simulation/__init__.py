@@ -2,8 +2,7 @@
 
 from lab.simulation.metrics_page import render
 from lab.simulation.misbehaviour import Misbehaviour
-from lab.simulation.phases import Phase
-from lab.simulation.pod_life import Life
+from lab.simulation.pod_life import Life, Phase
 from lab.simulation.server import ModelPod
 
 __all__ = ["Life", "Misbehaviour", "ModelPod", "Phase", "render"]

@@ -9,7 +9,7 @@ import asyncio
 import os
 import signal
 
-from lab.simulation.phases import Phase
+from lab.simulation.pod_life import Phase
 from lab.simulation.server import ModelPod
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from lab.simulation.families import Bounds
+Bounds = tuple[float, ...]
+"""Ascending upper bounds of buckets, without `+Inf`."""
 
 _PROMPT_TOKENS: Final = 900
 _CACHED_TOKENS: Final = 225

@@ -11,10 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lab.simulation import kserve_objects as o
-from lab.simulation.kserve_knative import revision_status, service_status
-from lab.simulation.kserve_objects import Object, name_of, status_of
-from lab.simulation.kserve_signs import TRUE, condition_of
-from lab.simulation.kserve_status import whole_status
+from lab.simulation.kserve_objects import TRUE, Object, condition_of, name_of, status_of
+from lab.simulation.kserve_status import revision_status, service_status, whole_status
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,9 @@ from http import HTTPMethod
 from typing import Final, Self
 
 from lab.simulation.engine import Load
-from lab.simulation.http_answer import HttpAnswer, page_answer, send
 from lab.simulation.metrics_page import CONTENT_TYPE, render
-from lab.simulation.misbehaviour import Misbehaviour, misbehave
-from lab.simulation.phases import Download, Phase, Unreachable
-from lab.simulation.pod_life import Life
+from lab.simulation.misbehaviour import HttpAnswer, Misbehaviour, misbehave, page_answer, send
+from lab.simulation.pod_life import Download, Life, Phase, Unreachable
 
 _REQUEST_SECONDS: Final = 10.0
 _CLIENT_ERRORS: Final = (

@@ -11,7 +11,7 @@ import aiohttp
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
-from e2e.envtest.access import Access
+from e2e.envtest.commands import Access
 from lab.sandbox.objects import JSON, Object
 
 _EVENTS: Final = "/api/v1/namespaces/kube-system/events"

@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
+from lab.sandbox.lists import parse_labels
 from lab.sandbox.objects import Object
-from lab.sandbox.selectors import parse_labels
 from reporter.daemon.one_pass import Before, Pass, RecentWrites, run_pass
 from reporter.kube.decode import decode_page
 from reporter.model.instant import Instant

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 import aiohttp
 
-from e2e.stack.errors import ApiError
+from e2e.stack.api import ApiError
 from lab.sandbox.objects import Object
 from tests.bench.api import Api, Metrics
 from tests.bench.as_installed import compile_reporter

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from lab.sandbox.controllers import running
 from lab.sandbox.objects import Object
-from lab.sandbox.serve import running
 from tests.bench.cluster import build, build_young
 
 _BUILDERS: Final[Mapping[str, Callable[[int], Iterable[Object]]]] = {

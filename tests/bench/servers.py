@@ -9,10 +9,9 @@ from typing import Final, TypeAlias
 
 import yaml
 
-from e2e.envtest.access import Access
 from e2e.envtest.binaries import binaries
+from e2e.envtest.commands import Access, EnvtestError
 from e2e.envtest.control_plane import ControlPlane
-from e2e.envtest.errors import EnvtestError
 from e2e.stack.api import Api as RealApi
 from e2e.stack.still import StillCluster
 from lab.sandbox.objects import Object

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from lab.sandbox.controllers import running
 from lab.sandbox.objects import Object
-from lab.sandbox.serve import running
 from reporter.cli.main import main
 from tests.clusters.live import LIVE_CLUSTERS
 

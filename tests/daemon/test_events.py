@@ -60,11 +60,9 @@ async def test_event_that_somebody_deletes_is_written_anew(stage, inside):
 
 def set_gateway(stage, message: str) -> None:
     """Break the Gateway with a message, or repair it without one."""
-    stage.cluster.condition(
-        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", type_="Programmed",
-        status="False" if message else "True",
-        reason="AddressNotUsable" if message else "Programmed", message=message,
-    )  # fmt: skip
+    status, reason = ("False", "AddressNotUsable") if message else ("True", "Programmed")
+    says = ("Programmed", status, reason, message)
+    stage.cluster.condition("gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", says=says)
 
 
 @pytest.mark.quick

@@ -189,10 +189,8 @@ async def test_events_are_not_delayed_by_mirrors_that_hang(stage, inside, monkey
     stage.sandbox.faults.add(hang)
     await inside(**MIRRORING).start()
     await stage.all_ready()
-    stage.cluster.condition(
-        "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", type_="NodeClaimReady", status="False",
-        reason="SubscriptionQuotaReached", message="quota",
-    )  # fmt: skip
+    no = ("NodeClaimReady", "False", "SubscriptionQuotaReached", "quota")
+    stage.cluster.condition("workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", says=no)
     await stage.told(INFRA)
     monkeypatch.setattr(writer, "YIELD_SECONDS", 0.01)
     await mirrored(stage, INFRA[0])

@@ -7,10 +7,8 @@ import shutil
 
 import pytest
 
-from lab.demo.kthena import MODELSERVINGS
-from lab.demo.modelserving import NAME, NAMESPACE, Serving, load_crd, modelserving
-from lab.simulation.kthena import plan
-from lab.simulation.kthena_world import ModelServingWorld
+from lab.demo.modelserving import MODELSERVINGS, NAME, NAMESPACE, Serving, load_crd, modelserving
+from lab.simulation.kthena import ModelServingWorld, plan
 from tests.daemon.replica import until
 
 FULL = {"modelserving_status": "full"}

@@ -9,11 +9,9 @@ from datetime import UTC, datetime
 import pytest
 from aiohttp import web
 
-from lab.demo.inferenceservice import NAMESPACE, inferenceservice
-from lab.demo.kserve import KServe, kinds
-from lab.demo.models import ModelPods
+from lab.demo.inferenceservice import NAMESPACE, KServe, inferenceservice, kinds
 from lab.demo.sample_stack import AGE
-from lab.demo.story import CHAT, SEARCH
+from lab.demo.story import CHAT, SEARCH, ModelPods
 from lab.simulation import ModelPod, Phase
 from reporter.catalogue import runtime
 from reporter.model.instant import rfc3339

@@ -266,10 +266,8 @@ async def test_malformed_objects_are_left_out_and_their_neighbours_judged(stage,
         "status": {"conditions": "none"},
     }
     stage.sandbox.load([broken])
-    stage.cluster.condition(
-        "workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", type_="NodeClaimReady", status="False",
-        reason="SubscriptionQuotaReached", message="quota",
-    )  # fmt: skip
+    no = ("NodeClaimReady", "False", "SubscriptionQuotaReached", "quota")
+    stage.cluster.condition("workspaces.kaito.sh", CODE, "qwen2-5-coder-7b", says=no)
     replica = await (await inside().start()).ready()
     await stage.told(INFRA)
     (skipped,) = (await replica.report())["skipped"]

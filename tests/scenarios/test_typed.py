@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from lab.sandbox.serve import running
+from lab.sandbox.controllers import running
 from tests.scenarios.test_scenarios import Run
 from tests.scenarios.world import SCENARIOS, span
 from tests.unit.probes.building import resources_of

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from lab.demo.daemon import program
-from lab.demo.models import SELECTOR, ModelPods
+from lab.demo.story import SELECTOR, ModelPods
+from lab.sandbox.controllers import running
 from lab.sandbox.objects import Object
-from lab.sandbox.serve import running
 from lab.simulation import Misbehaviour, ModelPod
 from reporter.catalogue import runtime as t
 from tests.bench.cluster import MODEL_PODS, build

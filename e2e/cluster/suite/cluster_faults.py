@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from e2e.cluster.suite.changes import mend, named, put_in
-from e2e.cluster.suite.faults import FAULTS, MODEL_PODS
+from e2e.cluster.suite.faults import FAULTS, MODEL_PODS, mend, named, put_in
 from e2e.cluster.suite.story import all_is_well, calm, complaints, fires, ready_again, until
 from lab.sandbox.objects import Object
 

@@ -7,10 +7,12 @@ import subprocess
 
 import pytest
 
+from e2e.cluster.cluster import take_lock
 from e2e.cluster.images import REPOSITORY
-from e2e.cluster.programs import ROOT
+from e2e.cluster.settings import ROOT
 from e2e.cluster.suite.conftest import IN_NAMESPACE, NAMESPACE, OWN_LABEL
 from e2e.cluster.suite.story import all_is_well, until
+from e2e.envtest.commands import EnvtestError
 from e2e.envtest.release import REPORTER
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 
@@ -97,3 +99,9 @@ async def test_everything_restarts_at_once(as_the_readme_says, stage, kubectl, m
         await stage.stack.settled(namespace)
     await all_is_well(stage)
     assert [str(each.key) for each in observer.versions if each.live] == []
+
+
+def test_one_cluster_at_a_time(cluster):
+    """A second cluster is refused: it would have the address, cgroup and folder of the first."""
+    with pytest.raises(EnvtestError, match="a cluster runs already"):
+        take_lock(cluster.folder)

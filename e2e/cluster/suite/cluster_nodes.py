@@ -8,11 +8,9 @@ import yaml
 
 from e2e.cluster.cluster import NODE
 from e2e.cluster.images import small_images
-from e2e.cluster.suite.changes import mend, put_in
 from e2e.cluster.suite.conftest import IN_NAMESPACE, QUICK
-from e2e.cluster.suite.faults import FAULTS, MODEL, PODS
-from e2e.cluster.suite.own import AGENT, STORE
-from e2e.cluster.suite.runnable import container
+from e2e.cluster.suite.faults import FAULTS, MODEL, PODS, mend, put_in
+from e2e.cluster.suite.runnable import AGENT, STORE, container
 from e2e.cluster.suite.story import (
     CLUSTER_READY,
     all_is_well,

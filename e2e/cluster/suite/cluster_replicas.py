@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from e2e.cluster.cgroups import cgroups
+from e2e.cluster.machine import cgroups
 from e2e.cluster.settings import CONTAINERD_SOCKET
 from e2e.cluster.suite.conftest import LATE, NAMESPACE
 from e2e.cluster.suite.faults import KAITO

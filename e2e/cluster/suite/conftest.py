@@ -11,8 +11,7 @@ from e2e.chaos.observer import Observer
 from e2e.cluster.__main__ import started
 from e2e.cluster.cluster import Cluster
 from e2e.cluster.images import REPOSITORY
-from e2e.cluster.suite.own import COMPONENTS, OWN
-from e2e.cluster.suite.runnable import RunnableStack
+from e2e.cluster.suite.runnable import COMPONENTS, OWN, RunnableStack
 from e2e.envtest.audit import Request, requests
 from e2e.envtest.binaries import built
 from e2e.envtest.commands import Command, helm, kubectl

@@ -12,7 +12,7 @@ import signal
 import pytest
 import yaml
 
-from e2e.cluster.network import Link
+from e2e.cluster.machine import Link
 from e2e.cluster.registry import Registry, engine_config, engine_layers
 from e2e.cluster.settings import CONTAINERD_SOCKET, ENGINES
 from e2e.cluster.suite.cluster_nodes import devices

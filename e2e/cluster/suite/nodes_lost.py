@@ -14,12 +14,10 @@ from pathlib import Path
 import pytest
 
 from e2e.cluster.cluster import NODE
-from e2e.cluster.host import run
 from e2e.cluster.suite.cluster_replicas import holder, leading_pod
 from e2e.cluster.suite.conftest import NAMESPACE, OWN_LABEL, QUICK
 from e2e.cluster.suite.faults import DEPLOYMENTS, MODEL_PODS, STATEFUL_SETS
-from e2e.cluster.suite.own import AGENT, STORE
-from e2e.cluster.suite.runnable import container
+from e2e.cluster.suite.runnable import AGENT, STORE, container
 from e2e.cluster.suite.story import (
     CLUSTER_READY,
     all_is_well,
@@ -30,7 +28,8 @@ from e2e.cluster.suite.story import (
     ready_again,
     until,
 )
-from e2e.envtest.errors import EnvtestError
+from e2e.envtest.commands import EnvtestError, run
+from lab.demo.sample_stack import deployment
 from lab.sandbox.objects import name_of
 from lab.sandbox.workloads import is_ready
 from tests.go_programs import built
@@ -46,23 +45,10 @@ KEDA = (DEPLOYMENTS, "keda", "keda-operator")
 PLUGIN = "device plugin"
 DEVICE_PLUGIN = Path(__file__).resolve().parents[1] / "deviceplugin"
 
-PLAIN = {
-    "apiVersion": "apps/v1",
-    "kind": "Deployment",
-    "metadata": {
-        "name": "plain",
-        "namespace": "models",
-        "annotations": {"status-reporter.io/model": "true"},
-    },
-    "spec": {
-        "replicas": 1,
-        "selector": {"matchLabels": {"app": "plain"}},
-        "template": {
-            "metadata": {"labels": {"app": "plain"}},
-            "spec": {"containers": [container(resources={"limits": {GPU: 1}})], **ON_B},
-        },
-    },
-}
+PLAIN = deployment(
+    "models", "plain", container(resources={"limits": {GPU: 1}}), labels={"app": "plain"}, **ON_B
+)
+PLAIN["metadata"]["annotations"] = {"status-reporter.io/model": "true"}
 
 Undo = Callable[[], None]
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from e2e.chaos.judges import Version
 from e2e.chaos.observer import Observer
-from e2e.chaos.records import Version
 from e2e.stage import Stage
 from lab.sandbox.workloads import is_ready
 from tests.daemon.stage import key_of

@@ -4,18 +4,16 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterable, Iterator
 
-from e2e.cluster.programs import AUTOSCALER
-from e2e.cluster.settings import ENGINES
+from e2e.cluster.settings import AUTOSCALER, ENGINES
 from e2e.controllers.programs import CONTROLLER_MANAGER
 from e2e.envtest.binaries import built
 from e2e.envtest.control_plane import ControlPlane, Server, free_ports
-from e2e.stack.api import Api, unless_gone
+from e2e.stack.api import Api, ApiError, unless_gone
 from e2e.stack.controller import Again, Controller, Key, key_of
-from e2e.stack.errors import ApiError
-from e2e.stack.kubelet import Kubelet, not_ready
-from e2e.stack.nodes import schedulable
+from e2e.stack.controllers import Kubelet, not_ready, schedulable
+from e2e.stack.objects import now
+from e2e.stack.sample import OPEN, definition
 from e2e.stack.stack import Stack
-from e2e.stack.times import now
 from lab.sandbox.objects import Object, dig, meta, name_of
 from lab.sandbox.workloads import is_ready, running_status
 
@@ -255,32 +253,7 @@ class Images(Kubelet):
 
 
 PODMETRICS = "pods.metrics.k8s.io"
-METRICS_CRD: Object = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {
-        "name": PODMETRICS,
-        "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
-    },
-    "spec": {
-        "group": "metrics.k8s.io",
-        "scope": "Namespaced",
-        "names": {"plural": "pods", "kind": "PodMetrics", "listKind": "PodMetricsList"},
-        "versions": [
-            {
-                "name": "v1beta1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "x-kubernetes-preserve-unknown-fields": True,
-                    }
-                },
-            }
-        ],
-    },
-}
+METRICS_CRD: Object = definition(PODMETRICS, "PodMetrics", ["v1beta1"], OPEN)
 """A CRD whose objects stand for the answers of a metrics server."""
 
 

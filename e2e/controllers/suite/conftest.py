@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import re
 
 import pytest
 from aiohttp import web
@@ -20,10 +19,10 @@ from e2e.controllers.suite.cluster import (
     controller_manager,
     secret,
 )
-from e2e.controllers.suite.scaling import Prometheus
+from e2e.controllers.suite.told import Prometheus
 from e2e.stack.api import Api
 from e2e.stack.stack import CRDS, Stack
-from e2e.stage import Stage
+from e2e.stage import Stage, named_after
 from lab.sandbox.objects import name_of
 from tests.daemon import replica as replicas
 
@@ -116,8 +115,6 @@ async def _prometheus():
 
 @pytest.fixture(name="namespace")
 async def _namespace(stage, request):
-    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_"))[:40].strip("-")
-    stage.namespaces.append(name)
-    await stage.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    name = await stage.namespace(named_after(request.node.name))
     await stage.api.apply(secret(name))
     return name

@@ -18,7 +18,7 @@ from e2e.controllers.programs import ENDPOINT_PICKER, REQUESTS
 from e2e.controllers.running import Running
 from e2e.stack.otterscale import NAME, OtterScale
 from e2e.stack.pod_network import own_loopback
-from lab.simulation.phases import Phase
+from lab.simulation.pod_life import Phase
 from lab.simulation.server import ModelPod
 from reporter.metrics.scraping.targets import PORT
 from tests.daemon.replica import until

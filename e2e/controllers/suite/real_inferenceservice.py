@@ -3,8 +3,7 @@
 import asyncio
 
 from e2e.controllers.suite.cluster import FIRST, GPU, TOKEN, health
-from e2e.controllers.suite.scaling import Scaler, keda
-from e2e.controllers.suite.told import SETTLING, SOON, Model
+from e2e.controllers.suite.told import SETTLING, SOON, Model, Scaler, keda
 from reporter.daemon.evidence import AGAIN
 from reporter.stacks.kserve import reasons as c
 

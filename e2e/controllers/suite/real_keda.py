@@ -1,27 +1,12 @@
 """KEDA's operator, and its adapter."""
 
 from e2e.controllers.suite.cluster import engine
-from e2e.controllers.suite.scaling import SCALEDOBJECTS, Prometheus, Scaler, keda, trigger
-from e2e.controllers.suite.told import SOON, Model
+from e2e.controllers.suite.told import SCALEDOBJECTS, SOON, Model, Prometheus, Scaler, keda, trigger
+from lab.demo.sample_stack import deployment
 from reporter.stacks.workloads import reasons as c
 
-LABELS = {"app": "llama"}
 FALLBACK = {"failureThreshold": 1, "replicas": 2}
 FAILS = "prometheus query api returned error. status: 500"
-
-
-def deployment(namespace):
-    spec = {"containers": [engine("vllm/vllm-openai:v0.14.0")]}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "llama", "namespace": namespace},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": LABELS},
-            "template": {"metadata": {"labels": LABELS}, "spec": spec},
-        },
-    }
 
 
 def scaledobject(namespace, *triggers, **more):
@@ -46,7 +31,9 @@ async def scaled(stage, controller, replica, wanted):
     namespace = wanted["metadata"]["namespace"]
     await keda(controller)
     daemon = await (await replica(**SOON)).ready()
-    of_model = deployment(namespace)
+    of_model = deployment(
+        namespace, "llama", engine("vllm/vllm-openai:v0.14.0"), labels={"app": "llama"}
+    )
     await stage.api.create(of_model)
     model = Model(stage, daemon, "deployments.apps", of_model)
     model.subject = f"workload/{namespace}/llama"

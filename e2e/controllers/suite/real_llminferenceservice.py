@@ -8,9 +8,8 @@ import yaml
 from e2e.cluster.settings import ENGINES
 from e2e.controllers.programs import LLMISVC
 from e2e.controllers.suite.cluster import FIRST, engine, health
-from e2e.controllers.suite.scaling import keda
-from e2e.controllers.suite.told import SOON, Model
-from e2e.stack.times import now
+from e2e.controllers.suite.told import SOON, Model, keda
+from e2e.stack.objects import condition, gateway
 from reporter.stacks.llmisvc import reasons as c
 from tests.daemon.replica import until
 
@@ -71,7 +70,10 @@ async def test_a_model_behind_a_picker(stage, nodes, controller, namespace, repl
 
     await stage.api.apply(GATEWAY)
     await stage.stack.status(
-        GATEWAYS, "kserve", "kserve-ingress-gateway", status={"conditions": [said("Programmed")]}
+        GATEWAYS,
+        "kserve",
+        "kserve-ingress-gateway",
+        status={"conditions": [condition("Programmed")]},
     )
     await accepted(stage, namespace)
     await model.over(c.GATEWAY_NOT_READY)
@@ -139,15 +141,7 @@ async def test_a_model_that_is_scaled(stage, controller, namespace, prometheus, 
 
 VARIANTS = LLMISVC.module.source() / "test/crds/wva_variantautoscalings.yaml"
 GATEWAYS = "gateways.gateway.networking.k8s.io"
-GATEWAY = {
-    "apiVersion": "gateway.networking.k8s.io/v1",
-    "kind": "Gateway",
-    "metadata": {"name": "kserve-ingress-gateway", "namespace": "kserve"},
-    "spec": {
-        "gatewayClassName": "istio",
-        "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
-    },
-}
+GATEWAY = gateway("kserve", "kserve-ingress-gateway")
 
 
 def image(name):
@@ -163,16 +157,6 @@ def stop(value):
     return {"metadata": {"annotations": {"serving.kserve.io/stop": value}}}
 
 
-def said(type_):
-    return {
-        "type": type_,
-        "status": "True",
-        "reason": type_,
-        "message": "",
-        "lastTransitionTime": now(),
-    }
-
-
 async def accepted(stage, namespace):
     """Play the Gateway's controller: it accepts the route and the pool as soon as they exist."""
     parent = {
@@ -186,7 +170,7 @@ async def accepted(stage, namespace):
             {
                 "parentRef": parent,
                 "controllerName": "example.com/gateway",
-                "conditions": [said("Accepted"), said("ResolvedRefs")],
+                "conditions": [condition("Accepted"), condition("ResolvedRefs")],
             }
         ]
     }

@@ -5,8 +5,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from e2e.chaos.judges import doubled, late_writes, lost, told_at, untrue, writers
-from e2e.chaos.records import Key, Truth, Version
+from e2e.chaos.judges import (
+    Key,
+    Truth,
+    Version,
+    doubled,
+    late_writes,
+    lost,
+    told_at,
+    untrue,
+    writers,
+)
 from e2e.envtest.audit import Request
 
 DOWN = Key("clusterBBRNotReady", "cluster")

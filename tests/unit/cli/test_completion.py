@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from lab.sandbox.serve import running
+from lab.sandbox.controllers import running
 from reporter.cli.completion import SHELLS
 from tests.unit.cli.plugin import ROOT
 

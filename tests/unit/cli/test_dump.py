@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lab.sandbox.controllers import running
 from lab.sandbox.faults import InjectedFault
-from lab.sandbox.serve import running
 from reporter.cli.saved_pages import DumpedPage, learn_pages, members_of_pages
 from reporter.model.instant import parse_rfc3339
 from reporter.snapshot.documents import read_documents

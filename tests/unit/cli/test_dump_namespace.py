@@ -7,7 +7,7 @@ import tarfile
 import pytest
 
 from lab.sandbox.access import Rule
-from lab.sandbox.serve import running
+from lab.sandbox.controllers import running
 from reporter.cli.main import main
 from reporter.snapshot.documents import read_documents
 from tests.unit.conftest import EXAMPLES

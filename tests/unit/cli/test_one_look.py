@@ -8,7 +8,7 @@ from aiohttp import web
 
 from lab.cli.sandbox import _documents
 from lab.sandbox.access import Rule
-from lab.sandbox.serve import running
+from lab.sandbox.controllers import running
 from reporter.cli.cluster import read_cluster, result_of
 from reporter.cli.configure import load_settings
 from reporter.cli.main import main

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from e2e.envtest import binaries
-from e2e.envtest.errors import EnvtestError
+from e2e.envtest.commands import EnvtestError
 
 
 @pytest.fixture(name="assets")
@@ -52,7 +52,7 @@ def test_go_of_the_machine_that_is_too_old_is_passed_over(tmp_path, monkeypatch)
     monkeypatch.setenv("PATH", f"{old.parent}:/usr/bin:/bin")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     fetched = []
-    monkeypatch.setattr(binaries, "_run", fetched.append)
+    monkeypatch.setattr(binaries, "run", fetched.append)
     go = binaries._go()
     assert go.is_relative_to(tmp_path / "productionstack-status-reporter")
     assert "--require-hashes" in fetched[0]

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lab.demo.event_stream import SeenEvent
-from lab.demo.printing import say, say_command, say_event, say_header
+from lab.demo.event_stream import SeenEvent, say, say_command, say_event, say_header
 from reporter.model.finding import FindingKey
 from reporter.model.objects import Event, Reference
 from reporter.model.objects.core import EventMetadata

@@ -3,11 +3,11 @@
 import pytest
 
 from lab.sandbox import ApiError
-from lab.sandbox.jsonpath import find
+from lab.sandbox.bodies import decode_body
+from lab.sandbox.lists import parse_labels
+from lab.sandbox.objects import values_at
 from lab.sandbox.patching import json_patch
-from lab.sandbox.protobuf import decode_body
 from lab.sandbox.schema import apply_defaults, prune, validate
-from lab.sandbox.selectors import parse_labels
 from lab.sandbox.workloads import deployment_status
 
 
@@ -72,7 +72,7 @@ DOCUMENT = {
 )
 def test_jsonpath(path: str, values):
     """The paths that printer columns use are found; what is not understood finds nothing."""
-    assert values == find(DOCUMENT, path)
+    assert values == values_at(DOCUMENT, path)
 
 
 SCHEMA = {

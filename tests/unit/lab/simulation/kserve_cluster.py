@@ -5,8 +5,7 @@ from itertools import count
 
 from lab.sandbox.workloads import running_status
 from lab.simulation.kserve import InferenceServiceWorld, plan
-from lab.simulation.kserve_fates import runs
-from lab.simulation.kserve_signs import TRUE, condition_of
+from lab.simulation.kserve_objects import TRUE, condition_of, runs
 
 NOW = "2026-11-20T12:00:00Z"
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from lab.simulation.kserve_fates import load_fails
+from lab.simulation.kserve_objects import load_fails
 from lab.simulation.kserve_status import rolled
 from reporter.stacks.kserve.derived.derive import derive, differs
 from reporter.stacks.kserve.derived.facts import facts_of
