@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from lab.sandbox.errors import conflict, forbidden
 from lab.sandbox.objects import Object, dig, format_time, meta
 from lab.sandbox.operations import Operations
+from lab.sandbox.requests import ResourceRequest
 from lab.sandbox.resources import CRD_COLLECTION, Registry, Resource, custom_resources
 from lab.sandbox.storage import Stored
 
@@ -27,16 +28,11 @@ class Deletion:
         operations.prepare_crd = self._prepare_crd
 
     def delete(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        *,
-        options: Object | None = None,
-        dry_run: bool = False,
+        self, at: ResourceRequest, *, options: Object | None = None, dry_run: bool = False
     ) -> tuple[Stored, bool]:
         """Delete an object; the second value says whether it is gone."""
-        stored = self._operations.find(resource, namespace, name)
+        resource, name = at.resource, at.name
+        stored = self._operations.find(at)
         self._check_preconditions(resource, stored, options or {})
         if resource.collection == "namespaces" and name in _IMMORTAL:
             raise forbidden("", "namespaces", name, cause="this namespace may not be deleted")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from lab.sandbox.errors import ApiError
 from lab.sandbox.objects import JSON, Object, copy_json, dig, meta, name_of, namespace_of
 from lab.sandbox.operations import Operations
+from lab.sandbox.requests import ResourceRequest
 from lab.sandbox.resources import CRD_COLLECTION, Resource
 
 _CRD_VERSION = "apiextensions.k8s.io/v1"
@@ -118,7 +119,7 @@ class Loader:
             resource = self._registry.by_kind("v1", "Namespace")
             body: Object = {"metadata": {"name": name}}
             if resource is not None:
-                self._operations.create(resource, "", body)
+                self._operations.create(ResourceRequest(resource=resource), body)
 
     def _resource(self, api_version: str, kind: str, example: Object) -> Resource:
         found = self._registry.by_kind(api_version, kind)
@@ -130,12 +131,15 @@ class Loader:
         siblings = (item for item in self._registry if (item.group, item.kind) == (group, kind))
         sibling = next(siblings, None)
         return self._serve(
-            group,
-            version,
-            kind,
-            plural=sibling.plural if sibling else plural_of(kind),
-            namespaced=sibling.namespaced if sibling else namespaced,
-            status=True,
+            Resource(
+                group=group,
+                version=version,
+                kind=kind,
+                plural=sibling.plural if sibling else plural_of(kind),
+                namespaced=sibling.namespaced if sibling else namespaced,
+                status=True,
+                generation=bool(group),
+            )
         )
 
     def _serve_listed(self, document: Object) -> None:
@@ -147,52 +151,35 @@ class Loader:
             if not plural or "/" in plural or self._registry.by_path(group, version, plural):
                 continue
             self._serve(
-                group,
-                version,
-                str(entry.get("kind")),
-                plural=plural,
-                namespaced=bool(entry.get("namespaced", True)),
-                status=f"{plural}/status" in names,
-                short_names=tuple(entry.get("shortNames") or ()),
+                Resource(
+                    group=group,
+                    version=version,
+                    kind=str(entry.get("kind")),
+                    plural=plural,
+                    namespaced=bool(entry.get("namespaced", True)),
+                    status=f"{plural}/status" in names,
+                    short_names=tuple(entry.get("shortNames") or ()),
+                    generation=bool(group),
+                )
             )
 
-    def _serve(
-        self,
-        group: str,
-        version: str,
-        kind: str,
-        *,
-        plural: str,
-        namespaced: bool,
-        status: bool,
-        short_names: tuple[str, ...] = (),
-    ) -> Resource:
-        """Make a kind served, by a generated CustomResourceDefinition if the group allows it."""
-        if "." not in group:
-            resource = Resource(
-                group=group,
-                version=version,
-                plural=plural,
-                kind=kind,
-                namespaced=namespaced,
-                status=status,
-                short_names=short_names,
-                generation=bool(group),
-            )
-            self._registry.add(resource)
-            return resource
+    def _serve(self, wanted: Resource) -> Resource:
+        """Serve a kind, by a generated CustomResourceDefinition if the group allows it."""
+        if "." not in wanted.group:
+            self._registry.add(wanted)
+            return wanted
         served: Object = {
-            "name": version,
+            "name": wanted.version,
             "served": True,
             "storage": True,
             "schema": {
                 "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
             },
         }
-        if status:
+        if wanted.status:
             served["subresources"] = {"status": {}}
         definition = self._operations.registry.by_kind(_CRD_VERSION, "CustomResourceDefinition")
-        name = f"{plural}.{group}"
+        name = wanted.name
         stored = self._operations.storage.get(CRD_COLLECTION, "", name)
         if definition is None:
             raise UnservableError("custom resource definitions are not served")
@@ -202,21 +189,27 @@ class Loader:
                 "kind": "CustomResourceDefinition",
                 "metadata": {"name": name},
                 "spec": {
-                    "group": group,
-                    "scope": "Namespaced" if namespaced else "Cluster",
-                    "names": {"plural": plural, "kind": kind, "shortNames": list(short_names)},
+                    "group": wanted.group,
+                    "scope": "Namespaced" if wanted.namespaced else "Cluster",
+                    "names": {
+                        "plural": wanted.plural,
+                        "kind": wanted.kind,
+                        "shortNames": list(wanted.short_names),
+                    },
                     "versions": [served],
                 },
             }
-            self._operations.create(definition, "", crd)
+            self._operations.create(ResourceRequest(resource=definition), crd)
         else:
             # Another version of a known kind.
             crd = stored.decode(_CRD_VERSION, "CustomResourceDefinition")
             versions = dig(crd, "spec", "versions") or []
-            if version not in {item.get("name") for item in versions}:
+            if wanted.version not in {item.get("name") for item in versions}:
                 versions.append({**served, "storage": False})
-            self._operations.update(definition, "", name, body=crd)
-        found = self._registry.by_kind(f"{group}/{version}", kind)
+            self._operations.update(ResourceRequest(resource=definition, name=name), crd)
+        found = self._registry.by_kind(wanted.api_version, wanted.kind)
         if found is None:
-            raise UnservableError(f"{kind} of {group}/{version} cannot be served next to {name}")
+            raise UnservableError(
+                f"{wanted.kind} of {wanted.api_version} cannot be served next to {name}"
+            )
         return found

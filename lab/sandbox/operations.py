@@ -8,12 +8,13 @@ from lab.sandbox.bodies import check_name, check_patch, check_type, check_uid, s
 from lab.sandbox.errors import (
     ApiError,
     DecodeError,
-    FieldError,
     already_exists,
     bad_request,
     conflict,
     forbidden,
+    forbidden_value,
     invalid,
+    invalid_options,
     invalid_value,
     not_found,
     undeclared,
@@ -24,7 +25,7 @@ from lab.sandbox.fieldsets import Manager, TypeWalker, read_managers
 from lab.sandbox.metadata import fill_on_create
 from lab.sandbox.objects import JSON, Object, copy_json, format_time, meta, name_of, namespace_of
 from lab.sandbox.patching import PATCH_TYPES, PatchType, json_patch, merge_patch, strategic_merge
-from lab.sandbox.requests import DEFAULT_OPTIONS, WriteOptions
+from lab.sandbox.requests import DEFAULT_OPTIONS, ResourceRequest, WriteOptions
 from lab.sandbox.resources import CRD_COLLECTION, Registry, Resource
 from lab.sandbox.storage import Key, Storage, Stored
 
@@ -45,143 +46,112 @@ class Operations:
         self.reactions: list[Reaction] = []
         self.prepare_crd: Callable[[Object, Object | None], None] = lambda _new, _old: None
 
-    def find(self, resource: Resource, namespace: str, name: str) -> Stored:
-        """Return the stored object.
-
-        Raises:
-            ApiError: 404 if it does not exist.
-        """
-        stored = self.storage.get(resource.collection, namespace, name)
-        if stored is None:
-            raise not_found(resource.group, resource.plural, name)
-        return stored
-
     def read(self, resource: Resource, stored: Stored) -> Object:
         """Return a copy of an object in the version of the resource."""
         obj = stored.decode(resource.api_version, resource.kind)
         return events.from_storage(resource.group, obj) if resource.is_event else obj
 
+    def find(self, at: ResourceRequest) -> Stored:
+        """Return the stored object.
+
+        Raises:
+            ApiError: 404 if it does not exist.
+        """
+        stored = self.stored(at)
+        if stored is None:
+            raise at.not_found()
+        return stored
+
+    def stored(self, at: ResourceRequest) -> Stored | None:
+        """Return the stored object, or None."""
+        return self.storage.get(at.resource.collection, at.namespace, at.name)
+
     def create(
-        self,
-        resource: Resource,
-        namespace: str,
-        body: Object,
-        *,
-        options: WriteOptions = DEFAULT_OPTIONS,
+        self, at: ResourceRequest, body: Object, options: WriteOptions = DEFAULT_OPTIONS
     ) -> Stored:
         """Create an object in a namespace (empty for cluster-scoped kinds)."""
-        check_type(resource, body)
-        settle_namespace(resource, namespace, body)
-        obj = self._read_body(resource, body, options)
-        self.check_namespace(resource, namespace, name_of(obj))
+        check_type(at.resource, body)
+        settle_namespace(at.resource, at.namespace, body)
+        obj = self._read_body(at.resource, body, options)
+        self.check_namespace(at.resource, at.namespace, name_of(obj))
         if meta(obj).get("resourceVersion"):
-            raise _version_on_create()
-        return self._insert(resource, obj, options)
+            raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
+        return self._insert(at.resource, obj, options)
 
     def update(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        *,
-        body: Object,
-        options: WriteOptions = DEFAULT_OPTIONS,
-        subresource: str = "",
+        self, at: ResourceRequest, body: Object, options: WriteOptions = DEFAULT_OPTIONS
     ) -> tuple[Stored, bool]:
         """Replace an object; the second value says whether that created it."""
-        check_type(resource, body)
-        settle_namespace(resource, namespace, body)
-        check_name(name, body)
-        obj = self._read_body(resource, body, options)
-        stored = self.storage.get(resource.collection, namespace, name)
+        resource = at.resource
+        obj = self._fitting(at, body, options)
+        stored = self.stored(at)
         if stored is None:
-            if not resource.create_on_update or subresource:
-                raise not_found(resource.group, resource.plural, name)
-            self.check_namespace(resource, namespace, name)
+            if not resource.create_on_update or at.subresource:
+                raise at.not_found()
+            self.check_namespace(resource, at.namespace, at.name)
             check_uid(resource, obj, "")
             meta(obj).pop("resourceVersion", None)
             return self._insert(resource, obj, options), True
         if not meta(obj).get("resourceVersion") and not resource.unconditional_update:
             error = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid(resource.group, resource.plural, name, errors=[error])
+            raise invalid(resource.group, resource.plural, at.name, errors=[error])
         check_uid(resource, obj, stored.uid)
-        return self._replace(resource, stored, obj, options=options, subresource=subresource), False
+        return self._replace(at, stored, obj, options=options), False
 
     def patch(
         self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        *,
+        at: ResourceRequest,
         patch_type: PatchType,
         body: JSON,
+        *,
         options: WriteOptions = DEFAULT_OPTIONS,
-        subresource: str = "",
     ) -> tuple[Stored, bool]:
         """Patch an object; the second value says whether that created it."""
-        if patch_type == "strategic" and resource.custom:
+        if patch_type == "strategic" and at.resource.custom:
             raise unsupported_media_type(
                 [kind for kind, short in PATCH_TYPES.items() if short != "strategic"]
             )
         if patch_type == "apply":
-            return self._apply(
-                resource, namespace, name, config=body, options=options, subresource=subresource
-            )
+            return self._apply(at, body, options)
         if options.force:
-            error = FieldError(
-                "FieldValueForbidden",
-                "force",
-                "Forbidden: may not be specified for non-apply patch",
-            )
-            raise invalid("meta.k8s.io", "PatchOptions", "", errors=[error])
-        stored = self.find(resource, namespace, name)
-        current = self.read(resource, stored)
+            error = forbidden_value("force", "may not be specified for non-apply patch")
+            raise invalid_options("PatchOptions", [error])
+        stored = self.find(at)
+        current = self.read(at.resource, stored)
+        if patch_type != "json":
+            check_patch(body)
         match patch_type:
             case "json":
                 patched = json_patch(current, body)
             case "merge":
-                check_patch(body)
                 patched = merge_patch(current, body)
             case "strategic":
-                check_patch(body)
-                patched = strategic_merge(current, body, resource.kind)
+                patched = strategic_merge(current, body, at.resource.kind)
         if not isinstance(patched, dict):
             raise bad_request("the patched document is not an object")
-        patched = copy_json(patched)
         try:
-            check_type(resource, patched)
-            settle_namespace(resource, namespace, patched)
-            check_name(name, patched)
-            obj = self._read_body(resource, patched, options)
+            obj = self._fitting(at, copy_json(patched), options)
         except DecodeError as error:
             raise unreadable_patch(error.why) from None
-        return self._replace(resource, stored, obj, options=options, subresource=subresource), False
+        return self._replace(at, stored, obj, options=options), False
 
     def _apply(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        *,
-        config: JSON,
-        options: WriteOptions,
-        subresource: str,
+        self, at: ResourceRequest, config: JSON, options: WriteOptions
     ) -> tuple[Stored, bool]:
         check_patch(config)
-        check_type(resource, config)
-        settle_namespace(resource, namespace, config)
-        check_name(name, config)
+        self._check_fit(at, config)
+        resource = at.resource
         if meta(config).pop("managedFields", None):
             raise bad_request("metadata.managedFields must be nil")
         version = meta(config).pop("resourceVersion", None)
-        stored = self.storage.get(resource.collection, namespace, name)
-        if stored is None and subresource:
-            raise not_found(resource.group, resource.plural, name)
+        stored = self.stored(at)
+        if stored is None and at.subresource:
+            raise at.not_found()
         if stored is None and version:
-            raise conflict(resource.group, resource.plural, name)
-        if subresource == "status":
+            raise conflict(resource.group, resource.plural, at.name)
+        if at.subresource == "status":
             kept = ("apiVersion", "kind", "status")
-            identity = {"name": name, **({"namespace": namespace} if namespace else {})}
+            identity = {"name": at.name} | ({"namespace": at.namespace} if at.namespace else {})
             config = {**{key: config[key] for key in kept if key in config}, "metadata": identity}
         elif resource.status:
             config.pop("status", None)
@@ -189,22 +159,18 @@ class Operations:
             config, unknown = strategies.read_body(resource, config)
             if unknown:
                 raise undeclared(
-                    namespace, name, resource.api_version, kind=resource.kind, path=unknown[0]
+                    at.namespace, at.name, resource.api_version, kind=resource.kind, path=unknown[0]
                 )
         live = self.read(resource, stored) if stored is not None else None
-        walker = TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
-        writer = self._writer(resource, options, "Apply", subresource=subresource)
-        merged = apply(live, config, writer, walker=walker, force=options.force)
+        writer = self._writer(at, options, "Apply")
+        merged = apply(live, config, writer, walker=_walker(resource), force=options.force)
         if version:
             meta(merged)["resourceVersion"] = version
         obj, _ = strategies.read_body(resource, copy_json(merged))
         if stored is None:
-            self.check_namespace(resource, namespace, name)
+            self.check_namespace(resource, at.namespace, at.name)
             return self._insert(resource, obj, options, tracked=True), True
-        changed = self._replace(
-            resource, stored, obj, options=options, subresource=subresource, tracked=True
-        )
-        return changed, False
+        return self._replace(at, stored, obj, options=options, tracked=True), False
 
     def load(self, resource: Resource, obj: Object) -> Stored:
         """Store an object with its own status, uid and creation time, and with defaults."""
@@ -217,7 +183,19 @@ class Operations:
         old = self.storage.get(resource.collection, namespace_of(obj), name_of(obj))
         return self._store(resource, obj, old)
 
-    def _read_body(self, resource: Resource, body: Object, options: WriteOptions) -> Object:
+    @staticmethod
+    def _check_fit(at: ResourceRequest, body: JSON) -> None:
+        """Refuse a body that does not belong to the path; set its namespace and name from it."""
+        check_type(at.resource, body)
+        settle_namespace(at.resource, at.namespace, body)
+        check_name(at.name, body)
+
+    def _fitting(self, at: ResourceRequest, body: Object, options: WriteOptions) -> Object:
+        self._check_fit(at, body)
+        return self._read_body(at.resource, body, options)
+
+    @staticmethod
+    def _read_body(resource: Resource, body: Object, options: WriteOptions) -> Object:
         obj, unknown = strategies.read_body(resource, body)
         options.problems.add(resource, [f'unknown field "{path}"' for path in unknown])
         return obj
@@ -234,36 +212,36 @@ class Operations:
         if self.storage.get(resource.collection, namespace, name) is not None:
             raise already_exists(resource.group, resource.plural, name)
         if not tracked:
-            self._track_update(resource, obj, None, options=options, subresource="")
+            self._track_update(ResourceRequest(resource=resource), obj, None, options=options)
         if resource.collection == CRD_COLLECTION:
             self.prepare_crd(obj, None)
         if options.dry_run:
-            return Stored(_key(obj), 0, obj, expires=None)
+            return Stored(Key(namespace, name), 0, obj, expires=None)
         return self._store(resource, obj, None)
 
     def _replace(
         self,
-        resource: Resource,
+        at: ResourceRequest,
         stored: Stored,
         obj: Object,
         *,
         options: WriteOptions,
-        subresource: str = "",
         tracked: bool = False,
     ) -> Stored:
+        resource = at.resource
         # Events are validated and stored in their core form, whichever view wrote them.
         old = stored.decode(obj["apiVersion"], obj["kind"])
         version = meta(obj).get("resourceVersion")
         if version and version != str(stored.version):
             raise conflict(resource.group, resource.plural, stored.key.name)
-        new = strategies.prepare_update(resource, obj, old, subresource=subresource)
+        new = strategies.prepare_update(resource, obj, old, subresource=at.subresource)
         strategies.set_defaults(resource, new)
         strategies.validate_update(resource, new, old)
         if resource.collection == CRD_COLLECTION:
             self.prepare_crd(new, old)
         meta(new)["resourceVersion"] = str(stored.version)
         if not tracked and not _same(new, old):
-            self._track_update(resource, new, old, options=options, subresource=subresource)
+            self._track_update(at, new, old, options=options)
         if "managedFields" not in meta(new) and "managedFields" in meta(old) and not tracked:
             meta(new)["managedFields"] = meta(old)["managedFields"]
         if _same(new, old) and read_managers(new) == read_managers(old):
@@ -317,48 +295,33 @@ class Operations:
             raise error
 
     def _track_update(
-        self,
-        resource: Resource,
-        new: Object,
-        old: Object | None,
-        *,
-        options: WriteOptions,
-        subresource: str,
+        self, at: ResourceRequest, new: Object, old: Object | None, *, options: WriteOptions
     ) -> None:
-        writer = self._writer(resource, options, "Update", subresource=subresource)
-        if resource.is_event:
+        if at.resource.is_event:
             # Fields are owned under the names of the view that wrote them.
-            old = None if old is None else events.from_storage(resource.group, old)
-            new = events.from_storage(resource.group, new)
-        track_update(new, old, writer, walker=self._walker(resource))
+            old = None if old is None else events.from_storage(at.resource.group, old)
+            new = events.from_storage(at.resource.group, new)
+        writer = self._writer(at, options, "Update")
+        track_update(new, old, writer, walker=_walker(at.resource))
 
-    def _walker(self, resource: Resource) -> TypeWalker:
-        return TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
-
-    def _writer(
-        self, resource: Resource, options: WriteOptions, operation: str, *, subresource: str
-    ) -> Manager:
+    def _writer(self, at: ResourceRequest, options: WriteOptions, operation: str) -> Manager:
         now = format_time(self.storage.clock())
-        version = resource.api_version
-        through = subresource or options.through
-        return Manager(options.manager, operation, version, through, now, frozenset())
+        through = at.subresource or options.through
+        return Manager(
+            options.manager, operation, at.resource.api_version, through, now, frozenset()
+        )
 
 
-def _version_on_create() -> ApiError:
-    return ApiError(500, "", "resourceVersion should not be set on objects to be created")
-
-
-def _key(obj: Object) -> Key:
-    return Key(namespace_of(obj), name_of(obj))
+def _walker(resource: Resource) -> TypeWalker:
+    return TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
 
 
 def _same(new: Object, old: Object) -> bool:
     """Return whether two states differ at most in managedFields and resourceVersion."""
-    if {key: value for key, value in new.items() if key != "metadata"} != {
-        key: value for key, value in old.items() if key != "metadata"
-    }:
-        return False
+    return _content(new) == _content(old)
+
+
+def _content(obj: Object) -> Object:
     ignored = {"managedFields", "resourceVersion"}
-    return {key: value for key, value in meta(new).items() if key not in ignored} == {
-        key: value for key, value in meta(old).items() if key not in ignored
-    }
+    kept = {key: value for key, value in meta(obj).items() if key not in ignored}
+    return {**obj, "metadata": kept}

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from aiohttp import hdrs
 
 from lab.sandbox.errors import (
+    ApiError,
     DecodeError,
     UnknownPathError,
     bad_request,
     invalid_options,
     method_not_allowed,
+    not_found,
     required_value,
     unknown_resource,
     unsupported_value,
@@ -37,10 +39,14 @@ class ResourceRequest:
     """A request on a resource."""
 
     resource: Resource
-    verb: str
+    verb: str = ""
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+
+    def not_found(self) -> ApiError:
+        """404: no such object."""
+        return not_found(self.resource.group, self.resource.plural, self.name)
 
     @property
     def target(self) -> str:

@@ -137,7 +137,7 @@ class ResourceHandlers:
         read = read_uncached_version if wanted.resource.is_event else read_version
         version = read(request.query.get("resourceVersion", ""))
         check_reached(self._storage, wanted.resource, version)
-        stored = self._operations.find(wanted.resource, wanted.namespace, wanted.name)
+        stored = self._operations.find(wanted)
         if wanted.subresource == "log":
             return web.Response(text=self._logs.read(wanted.namespace, wanted.name, request.query))
         return self._object(request, wanted, stored)
@@ -159,63 +159,39 @@ class ResourceHandlers:
     def _create(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
         options = read_write_options(request.query, request.headers, wanted.verb)
         body = _read_object(request, wanted, raw, options=options)
-        stored = self._operations.create(wanted.resource, wanted.namespace, body, options=options)
+        stored = self._operations.create(wanted, body, options)
         return _warned(self._object(request, wanted, stored, created=True), options)
 
     def _update(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
-        resource, namespace, name = wanted.resource, wanted.namespace, wanted.name
         options = read_write_options(request.query, request.headers, wanted.verb)
         body = _read_object(request, wanted, raw, options=options)
         if wanted.subresource == "scale":
-            stored = change_scale(
-                self._operations,
-                resource,
-                namespace,
-                name=name,
-                change=lambda _: body,
-                options=options,
-            )
+            stored = change_scale(self._operations, wanted, lambda _: body, options=options)
             return self._object(request, wanted, stored)
         self._authorize_creation(wanted)
-        stored, created = self._operations.update(
-            resource, namespace, name, body=body, options=options, subresource=wanted.subresource
-        )
+        stored, created = self._operations.update(wanted, body, options)
         return _warned(self._object(request, wanted, stored, created=created), options)
 
     def _patch(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
-        resource, namespace, name = wanted.resource, wanted.namespace, wanted.name
         options = read_write_options(request.query, request.headers, wanted.verb)
         patch_type, body = read_patch(raw, request.content_type)
         if wanted.subresource == "scale":
             apply = json_patch if patch_type == "json" else merge_patch
             stored = change_scale(
-                self._operations,
-                resource,
-                namespace,
-                name=name,
-                change=lambda old: apply(old, body),
-                options=options,
+                self._operations, wanted, lambda old: apply(old, body), options=options
             )
             return self._object(request, wanted, stored)
         if patch_type == "apply":
             require_manager(request.query)
             self._authorize_creation(wanted)
-        stored, created = self._operations.patch(
-            resource,
-            namespace,
-            name,
-            patch_type=patch_type,
-            body=body,
-            options=options,
-            subresource=wanted.subresource,
-        )
+        stored, created = self._operations.patch(wanted, patch_type, body, options=options)
         return _warned(self._object(request, wanted, stored, created=created), options)
 
     def _authorize_creation(self, wanted: ResourceRequest) -> None:
         """Require the right to create for a write to a free name; a rule may be limited to it."""
         if wanted.subresource:
             return
-        if self._storage.get(wanted.resource.collection, wanted.namespace, wanted.name) is None:
+        if self._operations.stored(wanted) is None:
             self._access.check(wanted, verb="create")
 
     def _delete(
@@ -223,11 +199,7 @@ class ResourceHandlers:
     ) -> web.Response:
         resource = wanted.resource
         stored, gone = self._deletion.delete(
-            resource,
-            wanted.namespace,
-            wanted.name,
-            options=options,
-            dry_run=is_dry_run(request.query),
+            wanted, options=options, dry_run=is_dry_run(request.query)
         )
         if not gone:
             return self._object(request, wanted, stored)

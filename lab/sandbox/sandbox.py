@@ -6,6 +6,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -22,7 +23,7 @@ from lab.sandbox.objects import JSON, Object, copy_json, name_of, namespace_of
 from lab.sandbox.operations import Operations
 from lab.sandbox.patching import PatchType
 from lab.sandbox.representation import as_object
-from lab.sandbox.requests import RequestLog, WriteOptions
+from lab.sandbox.requests import RequestLog, ResourceRequest, WriteOptions
 from lab.sandbox.resource_handlers import ResourceHandlers
 from lab.sandbox.resources import Registry, Resource
 from lab.sandbox.server import Server
@@ -183,17 +184,13 @@ class Sandbox:
         Raises:
             ApiError: the answer that a request would get.
         """
-        resource = self._resource_of(obj)
-        body = copy_json(obj)
-        return as_object(resource, self._operations.create(resource, namespace_of(obj), body))
+        at = self._place_of(obj)
+        return as_object(at.resource, self._operations.create(at, copy_json(obj)))
 
     def replace(self, obj: Object, *, subresource: str = "") -> Object:
         """Replace an object, or its status."""
-        resource = self._resource_of(obj)
-        stored, _ = self._operations.update(
-            resource, namespace_of(obj), name_of(obj), body=copy_json(obj), subresource=subresource
-        )
-        return as_object(resource, stored)
+        at = replace(self._place_of(obj), subresource=subresource)
+        return as_object(at.resource, self._operations.update(at, copy_json(obj))[0])
 
     def patch(
         self,
@@ -208,41 +205,29 @@ class Sandbox:
         force: bool = False,
     ) -> Object:
         """Patch an object of a resource named `plural` or `plural.group`."""
-        found = self.resource(resource)
+        at = self._place(resource, name, namespace=namespace, subresource=subresource)
         options = WriteOptions(manager=manager, force=force)
-        stored, _ = self._operations.patch(
-            found,
-            namespace,
-            name,
-            patch_type=patch_type,
-            body=copy_json(patch),
-            options=options,
-            subresource=subresource,
-        )
-        return as_object(found, stored)
+        stored, _ = self._operations.patch(at, patch_type, copy_json(patch), options=options)
+        return as_object(at.resource, stored)
 
     def scale(self, resource: str, name: str, replicas: int, *, namespace: str = "") -> Object:
         """Set the replicas of an object, like `kubectl scale`."""
-        found = self.resource(resource)
-        stored, _ = self._operations.patch(
-            found,
-            namespace,
-            name,
-            patch_type="merge",
-            body={"spec": {"replicas": replicas}},
-            options=WriteOptions(manager="kubectl", through="scale"),
+        at = self._place(resource, name, namespace=namespace)
+        options = WriteOptions(manager="kubectl", through="scale")
+        patch = {"spec": {"replicas": replicas}}
+        return as_object(
+            at.resource, self._operations.patch(at, "merge", patch, options=options)[0]
         )
-        return as_object(found, stored)
 
     def delete(self, resource: str, name: str, *, namespace: str = "") -> None:
         """Delete an object; with finalizers it stays until they are removed."""
-        self._deletion.delete(self.resource(resource), namespace, name)
+        self._deletion.delete(self._place(resource, name, namespace=namespace))
 
     def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None:
         """Return an object, or None."""
-        found = self.resource(resource)
-        stored = self.storage.get(found.collection, namespace, name)
-        return as_object(found, stored) if stored is not None else None
+        at = self._place(resource, name, namespace=namespace)
+        stored = self._operations.stored(at)
+        return as_object(at.resource, stored) if stored is not None else None
 
     def list(self, resource: str, *, namespace: str = "", label_selector: str = "") -> list[Object]:
         """Return the objects of a resource, of one namespace or of all."""
@@ -262,8 +247,18 @@ class Sandbox:
             raise UnknownPathError(name)
         return found
 
-    def _resource_of(self, obj: Object) -> Resource:
+    def _place(
+        self, resource: str, name: str, *, namespace: str, subresource: str = ""
+    ) -> ResourceRequest:
+        return ResourceRequest(
+            resource=self.resource(resource),
+            namespace=namespace,
+            name=name,
+            subresource=subresource,
+        )
+
+    def _place_of(self, obj: Object) -> ResourceRequest:
         found = self.registry.by_kind(str(obj.get("apiVersion")), str(obj.get("kind")))
         if found is None:
             raise UnknownPathError(f"{obj.get('kind')} of {obj.get('apiVersion')}")
-        return found
+        return ResourceRequest(resource=found, namespace=namespace_of(obj), name=name_of(obj))

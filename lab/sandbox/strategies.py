@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from lab.sandbox import events, metadata, schema
 from lab.sandbox.errors import DecodeError, FieldError, invalid, invalid_value, required_value
 from lab.sandbox.objects import (
+    JSON,
     Object,
     TimeFormatError,
     dig,
@@ -89,11 +90,9 @@ def _normalize_lease(lease: Object) -> None:
 
 def set_defaults(resource: Resource, obj: Object) -> None:
     """Fill in defaults, on create and on update."""
-    if resource.schema is not None:
-        schema.apply_defaults(obj, resource.schema)
-    default = _DEFAULTS.get(resource.collection)
-    if default is not None:
-        default(obj)
+    schema.apply_defaults(obj, resource.schema or _DEFAULTS.get(resource.collection) or {})
+    if resource.collection in _COMPLETE:
+        _COMPLETE[resource.collection](obj)
 
 
 def prepare_create(resource: Resource, obj: Object) -> None:
@@ -244,78 +243,64 @@ def _validate_crd(crd: Object) -> list[FieldError]:
     return errors
 
 
-def _default_pod(pod: Object) -> None:
-    spec = pod.get("spec")
-    if isinstance(spec, dict):
-        _default_pod_spec(spec)
+def _fields(**fields: JSON) -> Object:
+    """Return the schema of an object whose fields have their own schema, or this default."""
+    return {
+        "properties": {
+            name: each if isinstance(each, dict) and "properties" in each else {"default": each}
+            for name, each in fields.items()
+        }
+    }
 
 
-def _default_pod_spec(spec: Object) -> None:
-    spec.setdefault("restartPolicy", "Always")
-    spec.setdefault("dnsPolicy", "ClusterFirst")
-    spec.setdefault("schedulerName", "default-scheduler")
-    spec.setdefault("terminationGracePeriodSeconds", 30)
-
-
-def _default_workload(workload: Object) -> None:
-    spec = workload.get("spec")
-    if not isinstance(spec, dict):
-        return
-    spec.setdefault("replicas", 1)
-    spec.setdefault("revisionHistoryLimit", 10)
-    template = dig(spec, "template", "spec")
-    if isinstance(template, dict):
-        _default_pod_spec(template)
-
-
-def _default_deployment(deployment: Object) -> None:
-    _default_workload(deployment)
-    spec = deployment.get("spec")
-    if isinstance(spec, dict):
-        spec.setdefault("progressDeadlineSeconds", 600)
-        spec.setdefault(
-            "strategy",
-            {
-                "type": "RollingUpdate",
-                "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"},
-            },
+_POD = _fields(
+    restartPolicy="Always",
+    dnsPolicy="ClusterFirst",
+    schedulerName="default-scheduler",
+    terminationGracePeriodSeconds=30,
+)
+_WORKLOAD = {"replicas": 1, "revisionHistoryLimit": 10, "template": _fields(spec=_POD)}
+_ROLLING = {"maxUnavailable": "25%", "maxSurge": "25%"}
+_DEFAULTS: dict[str, Object] = {
+    "pods": _fields(spec=_POD),
+    "services": _fields(spec=_fields(type="ClusterIP", sessionAffinity="None")),
+    "statefulsets.apps": _fields(spec=_fields(**_WORKLOAD)),
+    "deployments.apps": _fields(
+        spec=_fields(
+            **_WORKLOAD,
+            progressDeadlineSeconds=600,
+            strategy={"type": "RollingUpdate", "rollingUpdate": _ROLLING},
         )
+    ),
+}
 
 
-def _default_service(service: Object) -> None:
-    spec = service.get("spec")
-    if not isinstance(spec, dict):
-        return
-    spec.setdefault("type", "ClusterIP")
-    spec.setdefault("sessionAffinity", "None")
-    for port in spec.get("ports") or ():
+def _complete_service(service: Object) -> None:
+    for port in dig(service, "spec", "ports") or ():
         port.setdefault("protocol", "TCP")
         port.setdefault("targetPort", port.get("port"))
 
 
-def _default_namespace(namespace: Object) -> None:
+def _complete_namespace(namespace: Object) -> None:
     labels = meta(namespace).get("labels") or {}
     meta(namespace)["labels"] = {**labels, "kubernetes.io/metadata.name": name_of(namespace)}
 
 
-def _default_crd(crd: Object) -> None:
-    spec = crd.get("spec")
-    if not isinstance(spec, dict) or not isinstance(spec.get("names"), dict):
-        return
-    names = spec["names"]
-    names.setdefault("listKind", f"{names.get('kind', '')}List")
-    names.setdefault("singular", str(names.get("kind", "")).lower())
-    spec.setdefault("conversion", {"strategy": "None"})
+def _complete_crd(crd: Object) -> None:
+    names = dig(crd, "spec", "names")
+    if isinstance(names, dict):
+        names.setdefault("listKind", f"{names.get('kind', '')}List")
+        names.setdefault("singular", str(names.get("kind", "")).lower())
+        crd["spec"].setdefault("conversion", {"strategy": "None"})
 
 
-_DEFAULTS: dict[str, Callable[[Object], None]] = {
-    "pods": _default_pod,
-    "services": _default_service,
-    "namespaces": _default_namespace,
-    "deployments.apps": _default_deployment,
-    "statefulsets.apps": _default_workload,
-    CRD_COLLECTION: _default_crd,
+_COMPLETE: dict[str, Callable[[Object], None]] = {
+    "services": _complete_service,
+    "namespaces": _complete_namespace,
+    CRD_COLLECTION: _complete_crd,
 }
+"""Defaults that follow from other fields."""
+
 _INITIAL_STATUS: dict[str, Object] = {
     "namespaces": {"phase": "Active"},
     "pods": {"phase": "Pending", "qosClass": "BestEffort"},

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from lab.sandbox.errors import ApiError, bad_request, conflict, invalid, invalid_value
+from lab.sandbox.errors import bad_request, conflict, invalid, invalid_value
 from lab.sandbox.objects import JSON, Object, dig, encode, meta, put_at, value_at
 from lab.sandbox.operations import Operations
-from lab.sandbox.requests import DEFAULT_OPTIONS, WriteOptions, is_true
+from lab.sandbox.requests import DEFAULT_OPTIONS, ResourceRequest, WriteOptions, is_true
 from lab.sandbox.resources import Resource, ScalePaths
 from lab.sandbox.storage import Stored
 
@@ -35,11 +35,9 @@ def scale_of(resource: Resource, obj: Object) -> Object:
 
 def change_scale(
     operations: Operations,
-    resource: Resource,
-    namespace: str,
-    *,
-    name: str,
+    at: ResourceRequest,
     change: Callable[[Object], JSON],
+    *,
     options: WriteOptions = DEFAULT_OPTIONS,
 ) -> Stored:
     """Write through the scale subresource; `change` turns the current Scale into the wanted one.
@@ -47,41 +45,30 @@ def change_scale(
     Raises:
         ApiError: 409 for a stale version, 422 for negative replicas, 400 for a wrong type.
     """
-    stored = operations.find(resource, namespace, name)
+    resource = at.resource
+    stored = operations.find(at)
     obj = stored.decode(resource.api_version, resource.kind)
     wanted = change(scale_of(resource, obj))
     if not isinstance(wanted, dict):
         raise bad_request("the body of the request is not an object")
     version = dig(wanted, "metadata", "resourceVersion")
     if version and version != str(stored.version):
-        raise conflict(resource.group, resource.plural, name)
+        raise conflict(resource.group, resource.plural, at.name)
     replicas = dig(wanted, "spec", "replicas")
+    if replicas is None:
+        replicas = 0
     if not isinstance(replicas, int):
-        replicas = 0 if replicas is None else _refuse_type(replicas)
+        raise bad_request(
+            'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal '
+            f"{encode(replicas).decode()} into Go struct field ScaleSpec.spec.replicas of type int32"
+        )
     if replicas < 0:
         error = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise invalid("autoscaling", "Scale", name, errors=[error])
+        raise invalid("autoscaling", "Scale", at.name, errors=[error])
     patch: Object = {}
     put_at(patch, (resource.scale or ScalePaths()).replicas, replicas)
-    return operations.patch(
-        resource,
-        namespace,
-        name,
-        patch_type="merge",
-        body=patch,
-        options=replace(options, through="scale"),
-    )[0]
-
-
-def _refuse_type(value: JSON) -> int:
-    raise _unmarshal_error(encode(value).decode())
-
-
-def _unmarshal_error(shown: str) -> ApiError:
-    return bad_request(
-        'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal '
-        f"{shown} into Go struct field ScaleSpec.spec.replicas of type int32"
-    )
+    whole, options = replace(at, subresource=""), replace(options, through="scale")
+    return operations.patch(whole, "merge", patch, options=options)[0]
 
 
 _Key = tuple[str, str, str, bool]
