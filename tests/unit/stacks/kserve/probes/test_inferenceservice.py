@@ -21,6 +21,7 @@ from tests.unit.probes.building import (
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
     TRANSFORMED,
+    UP,
     annotated,
     cluster,
     container,
@@ -75,6 +76,14 @@ HISTORY = (
 
 
 SAME = "Ready is True all the same"
+GONE = {"service": None, "pod": None}
+SEVERAL_NODES = {"spec": {"predictor": {"workerSpec": {}}}}
+DOWN = {
+    "status": {
+        "availableReplicas": 0,
+        "conditions": [condition("Available", "False", "MinimumReplicasUnavailable")],
+    }
+}
 
 
 @rows(
@@ -91,6 +100,35 @@ SAME = "Ready is True all the same"
         "a frozen one is not stopped: KServe does not come to the switch": (on_knative(), {"inferenceservice": BOTH}, "...", {}),
         "the newest revision is not ready, and the older one serves": (NEWEST_STARTS, {}, None, {"RevisionNotReady": "..."}),
         "Knative Services cannot be read": (on_knative(), {"unknown": [KNATIVE_SERVICES]}, None, {}),
+        "Knative Services cannot be read, so that none is missing": (on_knative(), GONE | {"unknown": [KNATIVE_SERVICES]}, None, {}),
+        "a mode that is guessed proves no Knative Service missing: KServe before 0.15 writes none": (
+            on_knative(), GONE | {"inferenceservice": {"status": {"deploymentMode": None}}}, None, {},
+        ),
+        "no Knative Service: KServe makes it again, and where it does not nothing else would tell": (
+            on_knative(), GONE, None,
+            {"ComponentNotReady": "predictor: its Knative Service llm-predictor does not exist; PredictorReady is True all the same"},
+        ),
+        "a component that was never made": (
+            on_knative(), {"inferenceservice": TRANSFORMED}, None,
+            {"ComponentNotReady": f"transformer: its Knative Service llm-transformer does not exist; {SAME}"},
+        ),
+        "one whose Knative Service cannot be read": (on_knative(), {"inferenceservice": TRANSFORMED, "unknown": [KNATIVE_SERVICES]}, None, {}),
+        "a Deployment that does not exist": (
+            on_deployments(), {"deployment": None}, None,
+            {"ComponentNotReady": "predictor: PredictorReady is False, its Deployment llm-predictor does not exist", "StatusStale": "..."},
+        ),
+        "workers that do not exist": (
+            on_deployments(), {"inferenceservice": SEVERAL_NODES}, None,
+            {"ComponentNotReady": "predictor: PredictorReady is False, the Deployment of its workers does not exist", "StatusStale": "..."},
+        ),
+        "a component that is down before its status follows": (
+            on_deployments(), {"deployment": DOWN}, None, {"ComponentNotReady": "...", "StatusStale": "..."},
+        ),
+        "a reason that nothing shows": (
+            on_knative(), {"inferenceservice": has(**(UP | {"Ready": "False Odd: text"}))}, None,
+            {"NotReady": "InferenceService models/llm: Ready is False, Odd: text", "StatusStale": "..."},
+        ),
+        "revisions without labels, so that none is known to be missing": (on_knative(), {"new": None, "old": None}, "...", {}),
         "pods cannot be read": (on_knative(), {"unknown": [r.PODS]}, None, {}),
         "a stale status, which no Knative Service says": (
             on_knative(), {"inferenceservice": recorded("v1", "")}, "...", {"StatusStale": f": its status does not match its objects, in {HISTORY}"},
@@ -111,7 +149,8 @@ def test_what_is_said(objects, changes, ready, told):
     # A status that is half a guess is none, and a stale one is not as old as its conditions.
     assert not (found.derived and changes.get("unknown"))
     assert "StatusStale" not in told or by_reason["StatusStale"].transition is None
-    assert "NotReady" not in told or by_reason["NotReady"].budget.total_seconds() == STARTUP
+    if changes.get("inferenceservice") == WAITS:
+        assert by_reason["NotReady"].budget.total_seconds() == STARTUP
 
 
 def test_without_knative_in_the_cluster():
@@ -190,11 +229,10 @@ FAILED_POD = {"status": {"phase": "Failed"}}
 NEXT_STARTS = predictor_pod(name="pod-b", of="v2", serving=container("kserve-container", RUNNING))
 CANARY = as_propagated(on_knative(percent(20), recorded("v1", "")), service=rerouted("v2, v2", "v2:20 L, v1:80 -"))  # fmt: skip
 ROLLED_BACK = as_propagated(on_knative(percent(0), recorded("v1", "v1")), service=rerouted("v2, v2", "v2:0 L, v1:100 -"))  # fmt: skip
-WORKERS = {"spec": {"predictor": {"workerSpec": {}}}}
 NO_HEAD, NO_WORKERS = zero(), zero("llm-predictor-worker")
 IDLE = as_propagated(on_deployments() | {"deployment": NO_HEAD})
-ONLY_A_HEAD = as_propagated(on_deployments(WORKERS) | {"workers": NO_WORKERS})
-BOTH_AT_ZERO = as_propagated(on_deployments(WORKERS) | {"deployment": NO_HEAD, "workers": NO_WORKERS})  # fmt: skip
+ONLY_A_HEAD = as_propagated(on_deployments(SEVERAL_NODES) | {"workers": NO_WORKERS})
+BOTH_AT_ZERO = as_propagated(on_deployments(SEVERAL_NODES) | {"deployment": NO_HEAD, "workers": NO_WORKERS})  # fmt: skip
 NO_TRANSFORMER = as_propagated(on_deployments(TRANSFORMED) | {"transformer": zero("llm-transformer")})  # fmt: skip
 
 
