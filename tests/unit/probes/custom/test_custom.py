@@ -1,13 +1,9 @@
 """Users' declarations: workloads, CRDs, conditions, and what Ready waits for."""
 
-import msgspec
 import pytest
 
 from reporter.catalogue.custom import STATEFULSETS
-from reporter.evaluation import evaluate, evaluate_again
-from reporter.probes.reuse import Answered
-from reporter.snapshot.snapshot import Snapshot
-from reporter.snapshot.table import table_of
+from reporter.evaluation import evaluate
 from reporter.stacks.kaito.reasons import INFERENCESETS
 from tests.tables import rows
 from tests.unit.probes.building import (
@@ -100,31 +96,23 @@ def test_objects_without_a_namespace():
     assert (str(finding.involved), str(finding.related)) == ("Namespace kube-system", "Grid g")
 
 
-OUTDATED = {
-    "the condition says so": widget("w", generation(3), says(FAILS | {"observedGeneration": 2})),
-    "the status says so": widget("w", generation(3), says(FAILS, observedGeneration=2)),
-    "as text": widget("w", generation(3), says(FAILS, observedGeneration="2")),
-}
-CURRENT = {
-    "nothing is said of it": widget("w", generation(3), says(FAILS)),
-    "the condition is new": widget("w", generation(3), says(FAILS | {"observedGeneration": 3})),
-    "the condition knows better than the status": widget("w", generation(3), says(FAILS | {"observedGeneration": 3}, observedGeneration=2)),
-    "zero, which is what some write for nothing": widget("w", generation(3), says(FAILS | {"observedGeneration": 0}, observedGeneration=0)),
-    "no number": widget("w", generation(3), says(FAILS, observedGeneration="latest")),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", OUTDATED)
-def test_a_condition_of_an_earlier_spec_begins_nothing(name):
+@rows(
+    ("doc", "outdated"),
+    {
+        "the condition says so": (widget("w", generation(3), says(FAILS | {"observedGeneration": 2})), True),
+        "the status says so": (widget("w", generation(3), says(FAILS, observedGeneration=2)), True),
+        "as text": (widget("w", generation(3), says(FAILS, observedGeneration="2")), True),
+        "nothing is said of it": (widget("w", generation(3), says(FAILS)), False),
+        "the condition is new": (widget("w", generation(3), says(FAILS | {"observedGeneration": 3})), False),
+        "the condition knows better than the status": (widget("w", generation(3), says(FAILS | {"observedGeneration": 3}, observedGeneration=2)), False),
+        "zero, which is what some write for nothing": (widget("w", generation(3), says(FAILS | {"observedGeneration": 0}, observedGeneration=0)), False),
+        "no number": (widget("w", generation(3), says(FAILS, observedGeneration="latest")), False),
+    },
+)  # fmt: skip
+def test_a_condition_of_an_earlier_spec_begins_nothing(doc, *, outdated):
     """It may be about something that was just corrected; a firing fault continues."""
-    (finding,) = found(RULE, DEMO, OUTDATED[name])
-    assert finding.sustains
-
-
-@pytest.mark.parametrize("name", CURRENT)
-def test_a_condition_counts_unless_it_is_of_an_earlier_spec(name):
-    (finding,) = found(RULE, DEMO, CURRENT[name])
-    assert not finding.sustains
+    (finding,) = found(RULE, DEMO, doc)
+    assert finding.sustains is outdated
 
 
 def test_the_generation_that_an_inferenceservice_observed_is_another_objects():
@@ -403,32 +391,6 @@ def of_declared(evaluation) -> list[str]:
     return [each.reason for each in evaluation.findings if "Widget" in each.reason]
 
 
-def with_table(before: Snapshot, resource, *objects) -> Snapshot:
-    return Snapshot(
-        tables={**before.tables, resource: table_of(objects)},
-        states=before.states,
-        discovery=before.discovery,
-    )
-
-
-def test_what_changed_is_asked_again():
-    """Answers of an earlier pass do not apply to declarations whose objects changed."""
-    settings = settings_of(READY)
-    resource = settings.catalogue.declared[0].resource
-    before = snapshot(settings, namespace("demo"), widget("w", says(condition("Ready", "True"))))
-    (good,) = before[resource]
-    failing = msgspec.structs.replace(
-        good,
-        status=msgspec.convert({"conditions": [condition("Ready", "False")]}, type(good.status)),
-    )
-    found, answered = evaluate_again(before, settings, Answered())
-    assert of_declared(found) == []
-    after = with_table(before, resource, failing)
-    found, answered = evaluate_again(after, settings, answered)
-    assert of_declared(found) == ["clusterWidgetNotReady"]
-    assert of_declared(evaluate_again(before, settings, answered)[0]) == []
-
-
 def test_rules_about_one_kind_do_not_answer_for_each_other():
     """Cached selections from a table are keyed by their condition."""
     rules = [
@@ -452,26 +414,13 @@ def test_rules_about_one_kind_do_not_answer_for_each_other():
     assert of_declared(found) == ["clusterWidgetNotSynced", "clusterWidgetStalled"]
 
 
-WIDGET_CRD = {
-    "reason": "clusterWidgetCRDMissing",
-    "layer": "cluster",
-    "crd": {"name": "widgets.example.com"},
-}
-
-
-def test_one_that_is_served_is_nothing():
-    assert found(WIDGET_CRD) == []
-
-
-def test_one_that_is_not_served_is_told():
-    """The Event is about the CRD, as for those that the stack needs."""
-    (finding,) = found(WIDGET_CRD, served=CRDS - {"widgets.example.com"})
+def test_a_declared_kind_that_is_not_served_is_told():
+    """About the CRD, as for those that the stack needs; discovery that failed tells nothing."""
+    crd = {"name": "widgets.example.com"}
+    declared = {"reason": "clusterWidgetCRDMissing", "layer": "cluster", "crd": crd}
+    assert found(declared) == found(declared, served=None) == []
+    (finding,) = found(declared, served=CRDS - {"widgets.example.com"})
     name = "CustomResourceDefinition widgets.example.com"
-    assert (str(finding.subject), str(finding.involved), str(finding.related)) == (
-        "cluster", name, name,
-    )  # fmt: skip
+    assert {str(finding.involved), str(finding.related)} == {name}
+    assert str(finding.subject) == "cluster"
     assert finding.message == f"{name} is not served: install or repair what provides it"
-
-
-def test_discovery_that_failed_tells_nothing():
-    assert found(WIDGET_CRD, served=None) == []
