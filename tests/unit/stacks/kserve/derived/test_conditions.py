@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from reporter.catalogue import resources as r
 from reporter.stacks.kserve.derived.conditions import ConditionManager, aggregate
 from reporter.stacks.kserve.derived.derive import model_status
 from reporter.stacks.kserve.derived.facts import facts_of
@@ -24,7 +23,6 @@ from reporter.stacks.kserve.objects import (
     ModelStates,
     ModelStatus,
 )
-from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 from tests.tables import rows
 from tests.unit.probes.building import pod
 from tests.unit.stacks.kserve.derived.building import (
@@ -66,16 +64,6 @@ def condition(type_, text, at=AT, severity=""):
 def told(manager, type_="Ready"):
     found = manager.get(type_)
     return None if found is None else f"{found.status} {found.reason}".strip()
-
-
-def test_first_pass():
-    """Ready and what it follows start as Unknown, dated by the caller, sorted by type."""
-    found = ConditionManager().conditions()
-    assert [(each.type, each.status, each.last_transition_time) for each in found] == [
-        ("IngressReady", "Unknown", None),
-        ("PredictorReady", "Unknown", None),
-        ("Ready", "Unknown", None),
-    ]
 
 
 READY_OF_THE_SERVICE = [
@@ -298,29 +286,12 @@ def test_row(pod, failed, loaded, *, target, transition, active, failure):
     assert (found.transition_status, found.last_failure_info) == (transition, failure)
 
 
-def test_row_3_a_second_download_is_not_stored():
-    """The storage initializer runs and had ended before: KServe looks again a second later."""
-    pod = typed(predictor_pod(**storage(RUNNING, ERROR)))
-    assert model_status(STORED, [pod], failed=False, loaded=True) is None
-
-
 def test_row_11_a_pod_without_the_container_changes_nothing_but_the_copies():
     """Ready pods are counted first, also where the first one by name has no container status yet."""
     pod = typed(predictor_pod(serving=container("queue-proxy", CRASHING)))
     ready = typed(predictor_pod(name="pod-b", ready=True))
     found = model_status(STORED, [pod, ready], failed=True, loaded=False)
     assert found == replace(STORED, copies=ModelCopies(failed_copies=0, total_copies=1))
-
-
-def test_only_the_first_pod_is_examined():
-    """The second one may suffer from what it likes."""
-    pods = [
-        typed(predictor_pod(name="pod-a", ready=True)),
-        typed(predictor_pod(name="pod-b", **serving(ERROR))),
-    ]
-    assert model_status(STORED, pods, failed=False, loaded=True).transition_status == "UpToDate"
-    found = model_status(STORED, pods[::-1], failed=False, loaded=False)
-    assert found.transition_status == "BlockedByFailedLoad"
 
 
 def test_copies_are_ready_pods():
@@ -333,14 +304,6 @@ def test_copies_are_ready_pods():
     ]
     found = model_status(ModelStatus(), pods, failed=False, loaded=True)
     assert found.copies == ModelCopies(failed_copies=0, total_copies=2)
-
-
-def test_the_first_model_that_loads_becomes_active():
-    """From an empty status."""
-    pod = typed(predictor_pod(ready=True))
-    found = model_status(ModelStatus(), [pod], failed=False, loaded=True)
-    assert found.states == ModelStates(active_model_state="Loaded", target_model_state="Loaded")
-    assert found.last_failure_info is None
 
 
 def test_a_crash_loop_without_a_last_end():
@@ -396,12 +359,6 @@ def test_what_is_of_an_inferenceservice(patches, docs, expected):
     assert expected == {each: told[each] for each in expected}
     if "services" in expected:
         assert list(found.services) == list(Component)[: len(expected["services"])]
-
-
-def test_unknown_is_not_absent():
-    """What cannot be read is None; in Knative mode pods are found through the Knative Service."""
-    found = facts(inferenceservice(), unknown=[KNATIVE_SERVICES, r.DEPLOYMENTS])
-    assert (found.services, found.deployments, found.pods) == (None, None, None)
 
 
 @pytest.mark.parametrize(
