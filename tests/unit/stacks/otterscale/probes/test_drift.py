@@ -14,6 +14,7 @@ from reporter.stacks.otterscale.reasons import (
     SERVICEMONITORS,
 )
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import rows
 from tests.unit.probes.building import (
     ALL_CRDS,
     DELETING,
@@ -421,114 +422,72 @@ def test_arguments_as_go_reads_them(arguments, told):
     assert given_by(arguments) == told
 
 
-def told(docs, name, ns="models"):
-    """What is told of names and settings, by reason."""
-    findings = evaluation(docs, name=name, ns=ns).findings
-    wanted = ("modelserviceInvalid", "modelserviceMisconfigured")
-    return {
-        each.reason.removeprefix("modelservice"): each.message
-        for each in findings
-        if each.reason in wanted
-    }
+def named(*names, ns="models"):
+    return [modelservice(name=each, ns=ns) for each in names]
 
 
-def pair(one, other, ns=("models", "models"), **spec):
-    return [modelservice(name=one, ns=ns[0], **spec), modelservice(name=other, ns=ns[1], **spec)]
-
-
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("x" * 63, "endpoint picker " + "x" * 63 + "-epp would have 67 characters"),
-        ("x" * 60, "would have 64 characters"),
-        ("0" + "x" * 57, "would have 64 characters"),
-        ("x" * 64, "its name has 64 characters, and labels hold 63 at most"),
-        ("a." + "x" * 200, "its name has 202 characters"),
-        ("x" * 59, None),
-        ("x" * 54 + "...." + "x" * 4, None),
-    ],
-)
-def test_length(name, part):
-    messages = told([modelservice(name=name)], name)
-    assert (part is None and messages == {}) or part in messages["Invalid"]
-
-
-SAME = [("a.b", "a-b"), ("a-b", "a--b"), ("a.b", "a--b"), ("7b", "m-7b")]
-
-
-@pytest.mark.parametrize(("one", "other"), [*SAME, *(each[::-1] for each in SAME)])
-def test_two_with_the_same_endpoint_picker(one, other):
-    docs = pair(one, other)
-    assert f"ModelService {other} has the same endpoint picker" in told(docs, one)["Invalid"]
-
-
-@pytest.mark.parametrize(
-    "docs",
-    [
-        pair("a.b", "a.c"),
-        pair("a.b", "a-b", ns=("models", "others")),
-        [modelservice(name="a.b"), merged(modelservice(name="a-b"), DELETING)],
-    ],
-    ids=["other names", "other namespaces", "one that is being deleted"],
-)
-def test_no_collision(docs):
-    assert told(docs, "a.b") == {}
-
-
-def test_a_pool_that_is_deleted_in_every_pass():
-    """A ModelService is called like the endpoint picker of another one: only the first suffers."""
-    docs = pair("qwen", "qwen-epp")
-    assert told(docs, "qwen") == {}
-    message = told(docs, "qwen-epp")["Invalid"]
-    assert "deletes InferencePool qwen-epp whenever it reconciles ModelService qwen" in message
-
-
-def test_many_rivals_are_counted():
-    names = ["a.b", "a-b", "a--b", "a---b", "a----b", "a-.b"]
-    docs = [modelservice(name=each) for each in names]
-    assert "ModelService a----b, a---b, a--b and 2 more" in told(docs, "a.b")["Invalid"]
-
-
-def test_the_cluster_role_of_two():
-    docs = pair("b-c", "c", ns=("a", "a-b"))
-    message = told(docs, "b-c", "a")["Misconfigured"]
-    assert "ClusterRole a-b-c-epp also belongs to ModelService a-b/c" in message
-
-
-def test_no_cluster_role_without_a_pool_section():
-    docs = pair("b-c", "c", ns=("a", "a-b"), inferencePool=None)
-    assert told(docs, "b-c", "a") == {}
-
-
-def test_no_cluster_role_where_metrics_need_no_token():
-    made = children("b-c", "a", OperatorSettings(metrics_endpoint_auth=False))
-    assert told([*pair("b-c", "c", ns=("a", "a-b")), *made], "b-c", "a") == {}
-
-
-def test_two_of_one_namespace_are_told_once():
-    """They share the ClusterRole too, and that is the least of it."""
-    assert told(pair("a.b", "a-b"), "a.b").keys() == {"Invalid"}
+def in_two(**spec):
+    """Two whose ClusterRoles have one name: of namespace and name together."""
+    return [
+        modelservice(name="b-c", ns="a", **spec),
+        modelservice(name="c", ns="a-b", **spec),
+    ]
 
 
 NIXL = [{"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": "8000"}]
+SAME_PICKER = [("a.b", "a-b"), ("a-b", "a--b"), ("a.b", "a--b"), ("7b", "m-7b")]
+NO_PROXY = {"routingProxy": None, "prefill": None}
+NO_TOKEN = children("b-c", "a", OperatorSettings(metrics_endpoint_auth=False))
+PORT_TAKEN = "spec.routingProxy.targetPort is spec.engine.port, "
 
 
-@pytest.mark.parametrize(
-    ("spec", "part"),
-    [
-        ({"routingProxy": None}, "spec.prefill without spec.routingProxy"),
-        ({"routingProxy": {"targetPort": 8000}}, "spec.routingProxy.targetPort is spec.engine.port, 8000"),
-        ({"engine": {"port": 8200}}, "spec.routingProxy.targetPort is spec.engine.port, 8200"),
-        ({"engine": {"env": NIXL}}, "VLLM_NIXL_SIDE_CHANNEL_PORT is spec.engine.port, 8000"),
-        ({"engine": {"env": NIXL}, "routingProxy": None, "prefill": None}, None),
-        ({"routingProxy": None, "prefill": None}, None),
-        ({"prefill": None}, None),
-    ],
+@rows(
+    ("docs", "name", "told"),
+    {
+        "a name whose picker has none that fits": (named("x" * 63), "x" * 63, {"Invalid": f"endpoint picker {'x' * 63}-epp would have 67 characters"}),
+        "one by a character": (named("x" * 60), "x" * 60, {"Invalid": "would have 64 characters"}),
+        "one with a digit at first": (named("0" + "x" * 57), "0" + "x" * 57, {"Invalid": "would have 64 characters"}),
+        "a name that no label holds": (named("x" * 64), "x" * 64, {"Invalid": "its name has 64 characters, and labels hold 63 at most"}),
+        "a name of 202 characters": (named("a." + "x" * 200), "a." + "x" * 200, {"Invalid": "its name has 202 characters"}),
+        "the longest name that fits": (named("x" * 59), "x" * 59, {}),
+        "the longest one once it is cleaned": (named("x" * 54 + "...." + "x" * 4), "x" * 54 + "...." + "x" * 4, {}),
+        **{
+            f"two with the same endpoint picker, {one} and {other}": (
+                named(one, other), one, {"Invalid": f"ModelService {other} has the same endpoint picker"},
+            )
+            for one, other in (*SAME_PICKER, *(each[::-1] for each in SAME_PICKER))
+        },
+        "others in other namespaces": ([*named("a.b"), *named("a-b", ns="others")], "a.b", {}),
+        "another that is not the same": (named("a.b", "a.c"), "a.b", {}),
+        "one that is being deleted": ([*named("a.b"), merged(modelservice(name="a-b"), DELETING)], "a.b", {}),
+        "one that is called like the picker of another loses its pool in each pass": (
+            named("qwen", "qwen-epp"), "qwen-epp", {"Invalid": "deletes InferencePool qwen-epp whenever it reconciles ModelService qwen"},
+        ),
+        "which the other does not suffer from": (named("qwen", "qwen-epp"), "qwen", {}),
+        "many rivals are counted": (
+            named("a.b", "a-b", "a--b", "a---b", "a----b", "a-.b"), "a.b", {"Invalid": "ModelService a----b, a---b, a--b and 2 more"},
+        ),
+        "the ClusterRole of two": (in_two(), "b-c", {"Misconfigured": "ClusterRole a-b-c-epp also belongs to ModelService a-b/c"}),
+        "no ClusterRole without a pool section": (in_two(inferencePool=None), "b-c", {}),
+        "no ClusterRole where metrics need no token": ([*in_two(), *NO_TOKEN], "b-c", {}),
+        "prefill without a proxy": (healthy(routingProxy=None), NAME, {"Misconfigured": "spec.prefill without spec.routingProxy"}),
+        "the proxy's port is the engine's": (healthy(routingProxy={"targetPort": 8000}), NAME, {"Misconfigured": f"{PORT_TAKEN}8000"}),
+        "by default": (healthy(engine={"port": 8200}), NAME, {"Misconfigured": f"{PORT_TAKEN}8200"}),
+        "the side channel's port is the engine's": (
+            healthy(engine={"env": NIXL}), NAME, {"Misconfigured": "VLLM_NIXL_SIDE_CHANNEL_PORT is spec.engine.port, 8000"},
+        ),
+        "no side channel without prefill": (healthy(engine={"env": NIXL}, **NO_PROXY), NAME, {}),
+        "neither prefill nor proxy": (healthy(**NO_PROXY), NAME, {}),
+        "a proxy without prefill": (healthy(prefill=None), NAME, {}),
+    },
 )  # fmt: skip
-def test_combinations(spec, part):
-    docs = healthy(**spec)
-    if part is None:
-        assert found(docs) == []
-    else:
-        assert found(docs) == [("Misconfigured", "ModelService models/qwen3")]
-        assert part in told(docs, "qwen3")["Misconfigured"]
+def test_names_and_settings_that_cannot_work(docs, name, told):
+    """One finding each, the worst; of a whole ModelService nothing else."""
+    place = docs[0]["metadata"]["namespace"]
+    found_ = evaluation(docs, name=name, ns=place).findings
+    messages = {each.reason.removeprefix("modelservice"): each.message for each in found_}
+    found_now = {key: messages[key] for key in ("Invalid", "Misconfigured") if key in messages}
+    assert found_now.keys() == told.keys()
+    assert all(part in found_now[key] for key, part in told.items())
+    if name == NAME:
+        assert messages.keys() == told.keys()
