@@ -13,7 +13,7 @@ from reporter.probes.cluster.parts import probe_component
 from reporter.setting_types import PartMode, StackMode
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import components
-from tests.tables import SUPPRESSION, Stack, subjects_of
+from tests.tables import SUPPRESSION, Stack, rows, subjects_of
 from tests.unit.probes.asking import component_scope, scope
 from tests.unit.probes.building import (
     ALL_CRDS,
@@ -155,35 +155,6 @@ def test_where_a_part_was_seen_counts_before_another_of_its_name():
     )
 
 
-def test_missing_needs_a_look_at_every_candidate():
-    docs = healthy_cluster("kaito-workspace")
-    places = {place for place, _ in SHARED}
-    unread = {NAMESPACES: FORBIDDEN}
-    assert probe(*docs, covered=places, unknown=unread) == []
-    both = places | {"kaito-workspace"}
-    assert only(*docs, covered=both, unknown=unread).cause == "missing"
-
-
-def test_a_candidate_that_is_no_namespace_needs_no_look():
-    places = {place for place, _ in SHARED}
-    assert only(*healthy_cluster("kaito-workspace"), covered=places).cause == "missing"
-
-
-def test_missing_names_all_places_where_it_was_looked_for():
-    """The involved Namespace is the first candidate if none of them exists."""
-    settings = FullEvaluationSettings(kaito_namespace=("a", "b"))
-    finding = only(*healthy_cluster("kaito-workspace"), settings=settings)
-    assert str(finding.involved) == "Namespace a"
-    assert finding.message == "Deployment a/kaito-workspace is down: missing (looked in a, b)"
-
-
-def test_unknown_namespaces_do_not_hide_a_fault():
-    """A fault that is seen is reported, without the Namespace's uid."""
-    docs = [*healthy_cluster("istiod"), deployment("istio-system", "istiod", ready=0)]
-    finding = only(*docs, unknown={NAMESPACES: FORBIDDEN})
-    assert (str(finding.involved), finding.involved.uid) == ("Namespace istio-system", "")
-
-
 def test_a_component_governs_where_a_row_of_suppression_rests_on_it():
     """Otherwise it would explain what no row says, or a row would never apply."""
     settings = FullEvaluationSettings(
@@ -219,60 +190,66 @@ def test_a_component_that_is_switched_off_is_not_missed():
     assert len(probe(*healthy_cluster(*NAMES))) == len(NAMES)
 
 
-def test_without_api_keys_their_operator_is_not_missed():
-    """A cluster with Azure authentication alone has neither of the two."""
-    settings = FullEvaluationSettings(
-        gateway_auth_deployment="", azure_authz_deployment="azure-authz"
-    )
-    docs = healthy_cluster("apikey-operator", "apikey-authz")
-    finding = only(*docs, settings=settings)
-    assert (finding.related.name, finding.governs) == ("azure-authz", False)
-    assert probe(*docs, deployment("llm-gateway-auth", "azure-authz"), settings=settings) == []
+NO_KAITO, NO_ISTIOD = healthy_cluster("kaito-workspace"), healthy_cluster("istiod")
+NO_KEYS = healthy_cluster("apikey-operator", "apikey-authz")
+DUMPED = {place for place, _ in SHARED}
+UNREAD = {NAMESPACES: FORBIDDEN}
+TWO_PLACES = FullEvaluationSettings(kaito_namespace=("a", "b"))
+AZURE = FullEvaluationSettings(gateway_auth_deployment="", azure_authz_deployment="azure-authz")
+AZURE_APART = FullEvaluationSettings(
+    azure_authz_deployment="azure-authz", azure_authz_namespace=("azure",)
+)
+ADD_ON = [*NO_ISTIOD, namespace("aks-istio-system")]
 
 
-def test_azure_authz_in_a_namespace_of_its_own():
-    settings = FullEvaluationSettings(
-        azure_authz_deployment="azure-authz", azure_authz_namespace=("azure",)
-    )
-    docs = healthy_cluster()
-    finding = only(*docs, namespace("azure"), settings=settings)
-    assert str(finding.related) == "Deployment azure/azure-authz"
-    assert finding.reason == "clusterGatewayAuthNotReady"
+def istiod(revision, ready=1, wanted=1, place="istio-system"):
+    return deployment(place, f"istiod-{revision}", ready=ready, wanted=wanted)
 
 
-class TestRevisions:
-    """istiod by revision, as canary upgrades and the AKS add-on install it."""
-
-    def test_a_revision_is_found(self):
-        """`istiod-<revision>` in the add-on's namespace is istiod."""
-        docs = [*healthy_cluster("istiod"), namespace("aks-istio-system")]
-        assert probe(*docs, deployment("aks-istio-system", "istiod-asm-1-27")) == []
-        finding = only(*docs, deployment("aks-istio-system", "istiod-asm-1-27", ready=0))
-        assert str(finding.related) == "Deployment aks-istio-system/istiod-asm-1-27"
-        assert finding.governs
-
-    def test_an_old_revision_scaled_to_zero_is_silent(self):
-        """After an upgrade, the old revision may stay at zero next to the new one."""
-        old = deployment("istio-system", "istiod-1-27", ready=0, wanted=0)
-        assert probe(*healthy_cluster(), old) == []
-
-    def test_one_revision_down_beside_another_does_not_govern(self):
-        finding = only(*healthy_cluster(), deployment("istio-system", "istiod-1-29", ready=0))
-        assert " is down: " in finding.message
-        assert not finding.governs
-
-    def test_no_revision_available_governs(self):
-        found = probe(
-            *healthy_cluster("istiod"),
-            deployment("istio-system", "istiod-1-28", ready=0, wanted=0),
-            deployment("istio-system", "istiod-1-29", ready=0),
-        )
-        assert [each.governs for each in found] == [True, True]
-
-    def test_other_components_have_no_revisions(self):
-        """A Deployment whose name only begins the same is another one."""
-        down = deployment("kaito-system", "kaito-workspace-webhook", ready=0)
-        assert probe(*healthy_cluster(), down) == []
+@rows(
+    ("docs", "options", "told"),
+    {
+        "missing needs a look at every candidate": (NO_KAITO, {"covered": DUMPED, "unknown": UNREAD}, {}),
+        "all were looked at": (
+            NO_KAITO, {"covered": DUMPED | {"kaito-workspace"}, "unknown": UNREAD},
+            {"Deployment kaito-workspace/kaito-workspace": ("missing", True)},
+        ),
+        "a candidate that is no namespace needs no look": (NO_KAITO, {"covered": DUMPED}, {"Deployment kaito-system/kaito-workspace": ("missing", True)}),
+        "all places are named": (NO_KAITO, {"settings": TWO_PLACES}, {"Deployment a/kaito-workspace": ("is down: missing (looked in a, b)", True)}),
+        "a fault that is seen although namespaces cannot be read": (
+            [*NO_ISTIOD, deployment("istio-system", "istiod", ready=0)], {"unknown": UNREAD}, {"Deployment istio-system/istiod": ("is down", True)},
+        ),
+        "without API keys their operator is not missed: Azure authentication has neither": (
+            NO_KEYS, {"settings": AZURE}, {"Deployment llm-gateway-auth/azure-authz": ("missing", False)},
+        ),
+        "Azure authentication alone": ([*NO_KEYS, deployment("llm-gateway-auth", "azure-authz")], {"settings": AZURE}, {}),
+        "Azure authentication in a namespace of its own": (
+            [*healthy_cluster(), namespace("azure")], {"settings": AZURE_APART}, {"Deployment azure/azure-authz": ("missing", False)},
+        ),
+        "istiod by revision, as the AKS add-on installs it": ([*ADD_ON, istiod("asm-1-27", place="aks-istio-system")], {}, {}),
+        "it is down": (
+            [*ADD_ON, istiod("asm-1-27", ready=0, place="aks-istio-system")], {}, {"Deployment aks-istio-system/istiod-asm-1-27": ("is down: ", True)},
+        ),
+        "an old revision at zero beside the new one": ([*healthy_cluster(), istiod("1-27", ready=0, wanted=0)], {}, {}),
+        "one revision down beside another does not govern": (
+            [*healthy_cluster(), istiod("1-29", ready=0)], {}, {"Deployment istio-system/istiod-1-29": (" is down: ", False)},
+        ),
+        "no revision available governs": (
+            [*NO_ISTIOD, istiod("1-28", ready=0, wanted=0), istiod("1-29", ready=0)], {},
+            {"Deployment istio-system/istiod-1-28": ("", True), "Deployment istio-system/istiod-1-29": ("", True)},
+        ),
+        "others have no revisions: a name that only begins the same is another one": (
+            [*healthy_cluster(), deployment("kaito-system", "kaito-workspace-webhook", ready=0)], {}, {},
+        ),
+    },
+)  # fmt: skip
+def test_where_a_part_is_and_what_it_governs(docs, options, told):
+    found = {str(each.related): each for each in probe(*docs, **options)}
+    assert found.keys() == told.keys()
+    for name, (text, governs) in told.items():
+        assert (text in found[name].message, found[name].governs) == (True, governs)
+        if options.get("unknown") and "istiod" in name:
+            assert (str(found[name].involved), found[name].involved.uid) == ("Namespace istio-system", "")  # fmt: skip
 
 
 def test_of_two_the_older_one_counts_where_nothing_is_remembered():
