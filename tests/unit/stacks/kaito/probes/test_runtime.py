@@ -1,19 +1,15 @@
-"""Verdicts on pods and on endpoint pickers, at once and over time."""
+"""Verdicts on pods and on endpoint pickers."""
 
 from dataclasses import replace
-from datetime import timedelta
-from itertools import pairwise
 
 import pytest
 
 from reporter.catalogue import pickers as p
 from reporter.catalogue import runtime as t
-from reporter.catalogue.pickers import NO_ENDPOINTS
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.catalogue.runtime import of_kind
 from reporter.evaluation import evaluate, evaluate_again
-from reporter.metrics.pages.reading import read_page
-from reporter.metrics.samples.sample import ContainerRun, Sample, Scrape, sample_of
+from reporter.metrics.samples.sample import ContainerRun, Sample
 from reporter.metrics.samples.window import (
     NONE,
     Doubt,
@@ -23,22 +19,16 @@ from reporter.metrics.samples.window import (
     PodSamples,
     PodVerdict,
 )
-from reporter.metrics.scraping.targets import find_targets
 from reporter.model.instant import Instant
 from reporter.probes.reuse import Answered
-from reporter.probes.runtime.judge import judge, longest_window
-from reporter.resolution.memory import Memory
-from reporter.resolution.resolve import resolve
-from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_PODS
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP
 from tests.tables import BY_NAME
-from tests.unit.metrics.pages.reading import PAGES
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import (
     CREATED,
     DELETING,
     FORBIDDEN,
     SINCE_AT,
-    at,
     condition,
     document,
     merged,
@@ -203,11 +193,7 @@ def test_another_verdict_asks_again_and_the_same_one_does_not():
     assert other == evaluate(snapshot, SETTINGS, samples())
 
 
-STEP = 15
 NAME = "qwen-inferencepool-epp"
-REASON = f"inferenceset{NO_ENDPOINTS}"
-PAGE = (PAGES / "epp-former-metrics.txt").read_bytes()
-NO_MODELS = PAGE.replace(b'{name="pool-a"} 3', b'{name="pool-a"} 0')
 
 
 def cluster(*more, picker_ready=True, **changes):
@@ -230,59 +216,6 @@ def cluster(*more, picker_ready=True, **changes):
     return stack(picker, service, *more, pool=reference, **changes)
 
 
-def story(*stages, until):
-    """What is told of the set: (second, disposition, reason), whenever that of a reason changes.
-
-    A stage is the second it begins, the cluster, and the page of the picker.
-    """
-    starts = [*(stage[0] for stage in stages), until]
-    memory, answered, told, before = Memory(), Answered(), [], {}
-    history, verdict = History(timedelta(seconds=STEP)), None
-    for (start, end), (_, snapshot, body) in zip(pairwise(starts), stages, strict=True):
-        for second in range(start, end, STEP):
-            pods = {}
-            for target in find_targets(snapshot, SETTINGS) or ():
-                if target.picked is None:
-                    continue
-                sample = sample_of(target, Scrape(at=at(second), page=read_page(body)), {})
-                history = history.with_sample(sample, longest_window(SETTINGS))
-                verdict = judge(history, verdict, SETTINGS)
-            if verdict is not None:
-                pods[NS, "picker-0"] = Judged(history, verdict)
-            samples = PodSamples(scraping=True, pods=pods)
-            evaluation, answered = evaluate_again(snapshot, SETTINGS, answered, samples=samples)
-            found = resolve(evaluation, snapshot, memory, now=at(second), settings=SETTINGS)
-            memory = found.memory
-            now = {
-                each.reason: str(each.disposition)
-                for each in found.report.findings
-                if each.reason in {REASON, MODEL_EPP, MODEL_PODS}
-            }
-            told += [
-                (second, now.get(reason, "over"), reason)
-                for reason in sorted(now.keys() | before.keys())
-                if before.get(reason) != now.get(reason)
-            ]
-            before = now
-    return told
-
-
-def test_fault_and_recovery():
-    """It fires once its window is full, and is over a grace after it was seen last."""
-    told = story(
-        (0, cluster(), PAGE), (60, cluster(), NO_MODELS), (180, cluster(), PAGE), until=300
-    )
-    assert told == [(120, "firing", REASON), (180, "clearing", REASON), (225, "over", REASON)]
-
-
-def test_pods_that_fail_are_the_cause():
-    """They come first by priority, and then the picker has nothing to pick."""
-    told = story((0, cluster(), NO_MODELS), (90, cluster(pod=not_ready()), NO_MODELS), until=900)
-    assert told[0] == (60, "firing", REASON)
-    assert ("over", REASON) in {each[1:] for each in told}
-    assert MODEL_PODS in {each for _, _, each in told}
-
-
 POD = "qwen-a-0"
 
 
@@ -298,13 +231,9 @@ def told(*reasons, more=(), of_pod=None, **changes):
     return [names[each.reason] for each in findings if each.reason in names]
 
 
-def test_each_is_told():
-    """About the picker's pod, by the name of what it is."""
-    assert told(*p.PICKER_NAMES) == [*p.PICKER_NAMES]
-
-
 OTHER_POD = model_pod("qwen-a-1", not_ready())
 SILENT = {
+    "nothing": ({}, set()),
     "no pod is Ready": ({"pod": not_ready()}, set(p.PICKER_NAMES)),
     "the picker is not Ready": ({"picker_ready": False}, set(p.PICKER_NAMES)),
     "a pod whose page we cannot read": ({"of_pod": verdict(t.SCRAPE_FAILING)}, {p.STALE_METRICS}),
