@@ -248,6 +248,8 @@ MODELS = {
     "ModelServing": _model_serving,
     "RayService": _described,
     "StatefulSet": _plain,
+    "StormService": _described,
+    "VLLMRuntime": _described,
 }
 
 

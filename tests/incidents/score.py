@@ -32,6 +32,8 @@ _TRUE_OF = {
     "ModelServing": ("modelservingGroupNotReady", "modelservingRoleStuckCreating", "modelservingGangNotSchedulable"),
     "RayService": ("rayservicePodsNot",),
     "StatefulSet": ("workload",),
+    "StormService": ("stormservicePodsNot",),
+    "VLLMRuntime": ("vllmruntimePodsNot",),
 }  # fmt: skip
 """Reasons, or how they begin, that are true of each model whose pods are at fault."""
 
