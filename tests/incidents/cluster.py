@@ -53,6 +53,7 @@ _API = {each.kind: f"{each.group}/{each.versions[0]}".lstrip("/") for each in re
     "HTTPScaledObject": "http.keda.sh/v1alpha1",
     "HorizontalPodAutoscaler": "autoscaling/v2",
     "Job": "batch/v1",
+    "KnativeService": "serving.knative.dev/v1",
     "LimitRange": "v1",
     "LocalQueue": "kueue.x-k8s.io/v1beta1",
     "MutatingWebhookConfiguration": "admissionregistration.k8s.io/v1",
