@@ -37,6 +37,11 @@ ACCELERATOR_LABELS: Final = (
 )  # fmt: skip
 """Labels of nodes that have NVIDIA GPUs, even while no plugin offers them."""
 
+_MAKERS: Final = (
+    "karpenter.k8s.aws/instance-gpu-manufacturer", "karpenter.azure.com/sku-gpu-manufacturer",
+)  # fmt: skip
+"""Labels with the maker of a node's GPUs (karpenter-provider-aws and -azure, well-known labels)."""
+
 PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")
 """Conditions of a node that evicts pods and accepts no new ones."""
 
@@ -259,7 +264,9 @@ def offered(node: o.Node, resource: str) -> float:
 def has_accelerator(node: o.Node, resource: str) -> bool:
     """True if the node's capacity or an NVIDIA label says that it has this resource."""
     labels = node.metadata.labels or {}
-    labelled = any(labels.get(each, "false") != "false" for each in ACCELERATOR_LABELS)
+    labelled = any(labels.get(each, "false") != "false" for each in ACCELERATOR_LABELS) or any(
+        labels.get(each) == "nvidia" for each in _MAKERS
+    )
     return resource in (node.status.capacity or {}) or (labelled and resource.startswith("nvidia."))
 
 

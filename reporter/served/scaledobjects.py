@@ -15,10 +15,17 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, TypeAlias
 
-from reporter.catalogue.resources import AUTOSCALERS, DEPLOYMENTS, SCALEDOBJECTS
+from reporter.catalogue.resources import AUTOSCALERS, DEPLOYMENTS, SCALEDOBJECTS, STATEFULSETS
 from reporter.catalogue.runtime import of_kind
 from reporter.model.finding import Finding
-from reporter.model.objects import Condition, KubeObject, PodAutoscaler, ScaledObject
+from reporter.model.objects import (
+    Condition,
+    Deployment,
+    KubeObject,
+    PodAutoscaler,
+    ScaledObject,
+    StatefulSet,
+)
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.index import grouped
@@ -65,7 +72,9 @@ def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
         condition, why = rejected
         return condition, f"does not work: {why}"
     conditions = scaler.status.condition
-    if isinstance(scaler, PodAutoscaler) or scaler.deleting or is_true(conditions("Paused")):
+    if isinstance(scaler, PodAutoscaler):
+        return _set_back(scaler, snapshot)
+    if scaler.deleting or is_true(conditions("Paused")):
         return None
     fallback, ready = conditions("Fallback"), conditions("Ready")
     warning = warning_about(snapshot, SCALEDOBJECTS.ref(scaler))
@@ -77,6 +86,58 @@ def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
     if ready is not None and ready.reason == _SOME_FAIL:
         return ready, f"works with only some of its triggers: {warning or words(ready)}"
     return None
+
+
+def _set_back(scaler: PodAutoscaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
+    """Return a message if a target has the replicas again that it had before it was scaled.
+
+    Only something that owns or applies the target would do that, time and again.
+    """
+    of, status = scaler.spec.scale_target_ref, scaler.status
+    able = status.condition("AbleToScale", "True")
+    target = _target_of(scaler, snapshot)
+    if target is None or able is None or scaler.deleting or target.deleting:
+        return None
+    if status.desired_replicas in (0, status.current_replicas):
+        return None
+    setter = _setter(target) if target.wanted == status.current_replicas else ""
+    text = (
+        f"has set {of.kind or DEPLOYMENTS.kind} {of.name} from {status.current_replicas} to "
+        f"{status.desired_replicas} replicas, and it wants {target.wanted} again: probably "
+        f"{setter} sets it back"
+    )
+    return (able, text) if setter else None
+
+
+def _target_of(scaler: PodAutoscaler, snapshot: Snapshot) -> Deployment | StatefulSet | None:
+    of = scaler.spec.scale_target_ref
+    match of.kind or DEPLOYMENTS.kind:
+        case DEPLOYMENTS.kind:
+            return snapshot[DEPLOYMENTS].get(scaler.namespace, of.name)
+        case STATEFULSETS.kind:
+            return snapshot[STATEFULSETS].get(scaler.namespace, of.name)
+        case _:
+            return None
+
+
+def _setter(target: Deployment | StatefulSet) -> str:
+    """Return what else sets the replicas of an object, by its owner and writers; or empty."""
+    owners = (each for each in target.metadata.owner_references or () if each.controller)
+    if owner := next(owners, None):
+        return f"the controller of {owner.kind} {owner.name}"
+    writers = {each.manager for each in target.metadata.managed_fields or ()}
+    marks = writers | (target.metadata.labels or {}).keys()
+    return next((who for mark, who in _APPLIED if mark in marks), "")
+
+
+_APPLIED: Final = (
+    ("argocd-controller", "Argo CD"), ("argocd.argoproj.io/instance", "Argo CD"),
+    ("kustomize-controller", "Flux"), ("kustomize.toolkit.fluxcd.io/name", "Flux"),
+)  # fmt: skip
+"""Field managers and labels of what is applied again and again."""
+
+_FOUGHT_OVER: Final = timedelta(minutes=5)
+"""How long replicas may differ: autoscalers are read once a minute."""
 
 
 def judge_scalers(
@@ -105,12 +166,16 @@ def judge_scalers(
         condition, text = fault
         resource = AUTOSCALERS if isinstance(each, PodAutoscaler) else SCALEDOBJECTS
         of_pods = isinstance(each, PodAutoscaler) and condition.type == "ScalingActive"
+        fought = isinstance(each, PodAutoscaler) and is_true(condition)
+        cause = condition.reason or f"{condition.type} is False"
+        cause = "replicas are set back" if fought else cause
+        lasts = startup_budget(scope) if of_pods else budget
         yield scope.finding(
             reason=of_kind("ScalingNotReady", scope.subject.kind),
             related=resource.ref(each),
-            cause=condition.reason or f"{condition.type} is False",
+            cause=cause,
             text=f"{resource.kind} {each.name} {text}{serves}",
-            transition=condition.last_transition_time,
-            created=each.created,
-            budget=startup_budget(scope) if of_pods else budget,
+            transition=None if fought else condition.last_transition_time,
+            created=None if fought else each.created,
+            budget=_FOUGHT_OVER if fought else lasts,
         )

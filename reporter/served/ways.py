@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final, TypeAlias, TypeVar
 
 from reporter.catalogue import resources as r
+from reporter.catalogue.needs import is_of_istio
 from reporter.catalogue.runtime import of_kind
 from reporter.model import objects as o
 from reporter.model.finding import Finding
@@ -19,8 +20,9 @@ from reporter.probes.scope import SubjectScope, of_workload
 from reporter.snapshot.decode import selected_by
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload import routing
+from reporter.workload import endpoint_pickers, routing
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
+from reporter.workload.gateway_controllers import Dark, unprogrammed
 from reporter.workload.pod import is_ready
 from reporter.workload.replica_faults import WorkloadFault
 
@@ -109,8 +111,10 @@ class Ways:
 
     def _picks(self, pool: o.InferencePool) -> bool:
         picker = self.picker(pool)
-        missing = routing.missing_picker_service(pool, self.snapshot)
-        return routing.fails_open(pool) or not (missing or (picker and not is_available(picker)))
+        missing = endpoint_pickers.missing_picker_service(pool, self.snapshot)
+        return endpoint_pickers.fails_open(pool) or not (
+            missing or (picker and not is_available(picker))
+        )
 
 
 def judge_pickers(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Finding]:
@@ -120,7 +124,7 @@ def judge_pickers(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Fin
         reference = pool.spec.endpoint_picker_ref
         if reference is None:
             continue
-        if routing.missing_picker_service(pool, scope.snapshot):
+        if endpoint_pickers.missing_picker_service(pool, scope.snapshot):
             yield scope.finding(
                 reason=reason,
                 related=ways.ref_of_pool(pool),
@@ -130,12 +134,15 @@ def judge_pickers(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Fin
                 created=pool.created,
                 by_spec=True,
             )
-        elif (picker := ways.picker(pool)) is None:
             continue
-        elif not is_available(picker):
+        for flaw in endpoint_pickers.flaws(pool, scope.snapshot):
+            yield refused_way(scope, ways.ref_of_pool(pool), flaw, reason=reason, made=pool.created)
+        if (picker := ways.picker(pool)) is None:
+            continue
+        if not is_available(picker):
             pool_of = f", of InferencePool {pool.name}"
             yield deployment_down(scope, picker, reason=reason, what="endpoint picker", of=pool_of)
-        elif gateway := routing.lacks_tls_rule(
+        elif gateway := endpoint_pickers.lacks_tls_rule(
             ways.routes, pool, picker=picker, snapshot=scope.snapshot
         ):
             yield scope.finding(
@@ -163,14 +170,38 @@ def judge_routes(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Find
         if alone or ways.naming(r.SERVICES.kind, (service,)):
             ref = r.SERVICES.ref(service)
             yield refused_way(scope, ref, fault, reason=reason, made=service.created)
-    for route in ways.routes:
-        for fault in routing.route_faults(route, scope.snapshot):
-            ref = r.HTTPROUTES.ref(route)
-            yield refused_way(scope, ref, fault, reason=reason, made=route.created)
+    yield from _by_route(scope, ways, reason=reason)
     for pool in ways.pools if not ways.routes else ():
         for route, fault in routing.astray(pool, scope.snapshot):
             ref = r.HTTPROUTES.ref(route)
             yield refused_way(scope, ref, fault, reason=reason, made=pool.created)
+
+
+def _by_route(scope: SubjectScope[o.KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:
+    """Yield the faults of each route, and each Gateway of theirs that is not programmed, once."""
+    found = (unprogrammed(each, scope.snapshot) for each in ways.routes)
+    dark = {(each.gateway.namespace, each.gateway.name): each for each in found if each}
+    yield from (dark_gateway(scope, each, reason=reason) for each in dark.values())
+    for route in ways.routes:
+        for fault in routing.route_faults(route, scope.snapshot):
+            if not (dark and fault.cause == routing.UNSEEN):
+                ref = r.HTTPROUTES.ref(route)
+                yield refused_way(scope, ref, fault, reason=reason, made=route.created)
+
+
+def dark_gateway(scope: SubjectScope[o.KubeObject], dark: Dark, *, reason: str) -> Finding:
+    """Return the finding about a route's Gateway that is not programmed."""
+    name = f"Gateway {dark.gateway.namespace}/{dark.gateway.name}"
+    programmed = dark.gateway.status.condition("Programmed", "False")
+    return scope.finding(
+        reason=reason,
+        related=dark.related,
+        cause=f"{name} is not programmed",
+        text=f"HTTPRoute {dark.route.name}: {name} is not programmed, {dark.why}",
+        transition=programmed.last_transition_time if programmed else None,
+        created=dark.gateway.created,
+        independent=not is_of_istio(dark.gateway, scope.snapshot),
+    )
 
 
 NOT_AVAILABLE: Final = WorkloadFault("not available", "", passing=True)

@@ -24,6 +24,15 @@ _DOES_NOT_LOOK: Final = Wording(STALE,
     "does not look again",
     "Change the route, such as by an annotation, or restart the Gateway's controller.",
     Sureness.LIKELY)  # fmt: skip
+_READS_NONE: Final = Wording(STALE,
+    "InferencePool {name} exists: its controller reads pools only where its chart has them "
+    "switched on", "reads no pools",
+    "Set inferenceExtension.enabled=true in the chart of agentgateway.",
+    Sureness.LIKELY)  # fmt: skip
+_SWITCHED: Final = ("agentgateway.dev/", "kgateway.dev/agentgateway")
+"""Controllers that keep an empty list of pools unless they are switched on, and else see each
+change (agentgateway/website#479)."""
+
 _ELSEWHERE: Final = Wording("route-namespace",
     "names InferencePool {name} of its own namespace, which has none; it is in {place}",
     "InferencePool of {place}",
@@ -60,7 +69,8 @@ def why_refused(
             action = _NAME_THE_NEWER.format(group=INFERENCEPOOLS.group) + action
         return _TAKES_NO_POOL.of(group=group, action=action)
     if condition.reason == "BackendNotFound" and all(_exists(each, snapshot) for each in pools):
-        return _DOES_NOT_LOOK.of(name=min(name for _, _, name in pools))
+        why = _READS_NONE if controller.startswith(_SWITCHED) else _DOES_NOT_LOOK
+        return why.of(name=min(name for _, _, name in pools))
     return None
 
 

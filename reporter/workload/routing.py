@@ -1,6 +1,5 @@
 """Whether requests get through HTTPRoutes, pools and Gateways, by their parents and the mesh."""
 
-import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +20,6 @@ from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload import backends
 from reporter.workload.deployment import judge_deployment
-from reporter.workload.engines import command_line
 from reporter.workload.pod import counts
 from reporter.workload.replica_faults import WorkloadFault
 from reporter.yaml_reader.limits import Unreadable
@@ -67,7 +65,8 @@ def parent_of(reference: o.RouteReference, namespace: str) -> Parent:
     return Parent(reference.kind or "Gateway", reference.namespace or namespace, reference.name)
 
 
-def _named(route: o.HttpRoute) -> set[Parent]:
+def named(route: o.HttpRoute) -> set[Parent]:
+    """Return the parents that a route names."""
     return {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
 
 
@@ -135,6 +134,9 @@ def serves(entry: o.ParentStatus) -> bool:
     return all(entry.condition(name, "True") for name in _SEVERITY)
 
 
+UNSEEN: Final = "no status of its parent"
+"""The cause of a fault of a route that its parent has not looked at."""
+
 GATEWAY_GONE: Final = 30
 OTHER_GROUP: Final = 27
 NO_PARENT: Final = 24
@@ -145,7 +147,7 @@ WRONG_PORT: Final = 18
 def route_faults(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
     """Yield the faults of a route: in its references, and by each of its parents."""
     yield from other_group(route, snapshot)
-    wanted = _named(route)
+    wanted = named(route)
     if not wanted:
         yield ParentFault("no parent", "names no parent Gateway", NO_PARENT)
     for parent in sorted(wanted):
@@ -158,7 +160,7 @@ def route_faults(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault
         entries = [entry for each, entry in _entries(route) if each == parent]
         if not entries:
             text = f"{parent} has not accepted it: status.parents has no entry"
-            yield ParentFault("no status of its parent", text, NO_PARENT)
+            yield ParentFault(UNSEEN, text, NO_PARENT)
             continue
         if fault := judge_entries(parent, entries):
             yield explained(fault, route, snapshot)
@@ -281,55 +283,9 @@ _NEAR: Final = 20
 """Maximum pods of a pool to examine: most pools have pods of one template."""
 
 
-_ISTIO: Final = frozenset({"istio.io/gateway-controller", "openshift.io/gateway-controller/v1"})
-_PICKS: Final = re.compile(r"--pool-?name\b", re.IGNORECASE)
-_PLAIN: Final = re.compile(r"--secure-?serving=(?:false|0)\b", re.IGNORECASE)
-
-
-def lacks_tls_rule(
-    routes: Iterable[o.HttpRoute],
-    pool: o.InferencePool,
-    *,
-    picker: o.Deployment,
-    snapshot: Snapshot,
-) -> str:
-    """Return the Istio Gateway that probably cannot call a pool's endpoint picker, or empty.
-
-    The picker of the Gateway API Inference Extension serves TLS with its own certificate unless
-    configured otherwise, and Istio calls it without TLS unless a DestinationRule for its Service
-    says so (kubernetes-sigs/gateway-api-inference-extension#1488).
-    """
-    line = command_line(picker.spec.template)
-    reference = pool.spec.endpoint_picker_ref
-    if reference is None or not _PICKS.search(line) or _PLAIN.search(line):
-        return ""
-    if not snapshot.known(r.DESTINATIONRULES) or any(
-        _covers(rule, pool.namespace, reference.name) for rule in snapshot[r.DESTINATIONRULES]
-    ):
-        return ""
-    parents = {(each.namespace, each.name) for route in routes for each in parents_of(route)}
-    for place, name in sorted(parents):
-        gateway = snapshot[r.GATEWAYS].get(place, name)
-        of = (
-            snapshot[r.GATEWAYCLASSES].get("", gateway.spec.gateway_class_name) if gateway else None
-        )
-        if of is not None and of.spec.controller_name in _ISTIO:
-            return name
-    return ""
-
-
-def _covers(rule: o.DestinationRule, namespace: str, service: str) -> bool:
-    """Tell whether a DestinationRule covers a Service; short hosts are in the rule's namespace."""
-    host = rule.spec.host.removesuffix(".cluster.local").removesuffix(".svc")
-    if "." not in host and not host.startswith("*"):
-        host = f"{host}.{rule.namespace}"
-    name = f"{service}.{namespace}"
-    return host == name or (host.startswith("*") and name.endswith(host[1:]))
-
-
 def is_accepted(route: o.HttpRoute) -> bool:
     """Tell whether every parent that the route names serves it."""
-    wanted = _named(route)
+    wanted = named(route)
     serving = {each for each, entry in _entries(route) if serves(entry)}
     return bool(wanted) and wanted <= serving
 
@@ -406,35 +362,10 @@ def _pools(route: o.HttpRoute) -> Iterator[tuple[str, str]]:
 def is_reachable(routes: Iterable[o.HttpRoute]) -> bool:
     """Tell whether some parent of some route lets requests through."""
     return any(
-        serves(entry) and parent in _named(route)
+        serves(entry) and parent in named(route)
         for route in routes
         for parent, entry in _entries(route)
     )
-
-
-def fails_open(pool: o.InferencePool | None) -> bool:
-    """Tell whether requests get through without the endpoint picker of a pool.
-
-    The default is to fail closed (Gateway API Inference Extension, `failureMode`).
-    """
-    reference = pool.spec.endpoint_picker_ref if pool else None
-    return reference is not None and reference.failure_mode == "FailOpen"
-
-
-def missing_picker_service(pool: o.InferencePool, snapshot: Snapshot) -> str:
-    """Return the Service that a pool names for its endpoint picker if it is known not to exist.
-
-    Otherwise, return an empty string. The reference has no namespace; without group and kind it
-    means a Service of the core group (Gateway API Inference Extension,
-    api/v1/inferencepool_types.go, `EndpointPickerRef`).
-    """
-    reference = pool.spec.endpoint_picker_ref
-    if reference is None or not reference.name:
-        return ""
-    if reference.group or (reference.kind or r.SERVICES.kind) != r.SERVICES.kind:
-        return ""
-    gone = snapshot.lacks(r.SERVICES, pool.namespace, reference.name)
-    return reference.name if gone else ""
 
 
 def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[o.Gateway, ...]:

@@ -23,6 +23,7 @@ class ServicePort(base.Part, frozen=True):
 
 
 class ServiceSpec(base.Part, frozen=True):
+    type: str = ""
     selector: base.Labels | None = None
     ports: tuple[ServicePort, ...] | None = None
 

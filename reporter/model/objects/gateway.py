@@ -331,11 +331,18 @@ class ScaledObject(KubeObject, frozen=True):
     status: Conditioned = Conditioned()
 
 
+class PodAutoscalerStatus(Conditioned, frozen=True):
+    """The replicas that its target had when it last looked, and those that it then set."""
+
+    current_replicas: int = 0
+    desired_replicas: int = 0
+
+
 class PodAutoscaler(KubeObject, frozen=True):
     """autoscaling/v2 HorizontalPodAutoscaler, without its constantly changing metrics."""
 
     spec: ScaledObjectSpec = ScaledObjectSpec()
-    status: Conditioned = Conditioned()
+    status: PodAutoscalerStatus = PodAutoscalerStatus()
 
 
 class ApiKeyStatus(Conditioned, frozen=True):

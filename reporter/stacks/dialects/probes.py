@@ -20,7 +20,7 @@ from reporter.served.scaledobjects import judge_scalers
 from reporter.served.ways import deployment_down, judge_pickers, judge_routes
 from reporter.stacks.dialects.reading import Dialect
 from reporter.stacks.dialects.translate import DialectScope, Kinds
-from reporter.workload.owners import spec_written
+from reporter.workload.owners import spec_written, warning_about
 from reporter.workload.pod import STARTING
 from reporter.workload.routing import entrances_of
 
@@ -71,15 +71,18 @@ def _claimed(scope: DialectScope) -> Iterator[Finding]:
     """Yield a finding for each fault that its controller claims; if scaled to zero, only an invalid
     spec.
     """
+    warned = warning_about(scope.snapshot, scope.ref)
     for each in scope.claims:
         says, condition, other = each.claim.says, each.condition, each.claim.of
+        wordless = says == "working" and not (condition and condition.message)
+        more = f"; {warned}" if warned and wordless else ""
         observed = generation_of(condition.observed_generation) if condition and not other else 0
         if says in _CLAIMED and (scope.wants or says == "invalid"):
             yield scope.finding(
                 reason=scope.reason(_CLAIMED[says]),
                 related=scope.ref,
                 cause=each.cause,
-                text=f"{each.text}{scope.controller_down}",
+                text=f"{each.text}{more}{scope.controller_down}",
                 transition=condition.last_transition_time if condition else None,
                 budget=startup_budget(scope) if says == "working" else None,
                 # a condition written for an earlier spec must not start a fault

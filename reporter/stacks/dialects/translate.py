@@ -118,8 +118,9 @@ class DialectScope(SubjectScope[o.KubeObject]):
         resource, workload = self._made_by(data.workload, entry, name)
         if data.if_there and not pods and workload is None:
             return None
-        serve = [each.spec.containers[0].name for each in pods if each.spec.containers]
-        if data.engine and (engine := read.text(data.engine, entry, role=name)):
+        first = (each.spec.containers[0].name for each in pods if each.spec.containers)
+        serve = [*first] if data.part == "engine" else []  # others load no model
+        if serve and data.engine and (engine := read.text(data.engine, entry, role=name)):
             serve = [engine]
         grouped = workload.size if isinstance(workload, o.LeaderWorkerSet) else 1
         wanted = read.number(data.wanted, entry, workload.wanted if workload else 1)

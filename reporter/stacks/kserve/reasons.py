@@ -225,7 +225,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "Requests from outside cannot reach the InferenceService.",
         stage=RequestStage.ROUTING,
         trigger="IngressReady is False while all components are ready or because a Gateway refuses "
-        "a route, or Ready is True and there is no URL.",
+        "a route, or Ready is True and there is no URL, or a Gateway of its routes is not "
+        "programmed.",
         silent="A component that is not ready, which has no ingress yet: the component is "
         "reported.",
         action=f"{_DESCRIBE}: the reason names the route or the Gateway that is missing.",

@@ -24,7 +24,8 @@ from reporter.stacks.kaito.probes.scope import (
     probe_runtime,
     waits_for_replicas,
 )
-from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
+from reporter.workload.endpoint_pickers import fails_open
+from reporter.workload.routing import entrances_of, is_accepted, is_reachable
 
 _MADE: Final[tuple[Resource[KubeObject], ...]] = (reasons.WORKSPACES, PODS)
 _CHARTED: Final[tuple[Resource[KubeObject], ...]] = (DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)

@@ -13,7 +13,7 @@ from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, condition_text
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP, MODEL_ROUTE
-from reporter.workload import routing
+from reporter.workload import endpoint_pickers, routing
 from reporter.workload.pod import counts
 from reporter.workload.replica_faults import MISSING
 
@@ -86,8 +86,9 @@ def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[routing.
     report the missing Service later: then it is one fault, since the first of them saw it.
     """
     yield from routing.wrong_port(pool, scope.snapshot)
+    yield from endpoint_pickers.flaws(pool, scope.snapshot)
     faults = tuple(routing.pool_faults(pool, scope.snapshot))
-    service = routing.missing_picker_service(pool, scope.snapshot)
+    service = endpoint_pickers.missing_picker_service(pool, scope.snapshot)
     if not service or any(each.name == service and each.fault == MISSING for each in scope.pickers):
         yield from faults
         return

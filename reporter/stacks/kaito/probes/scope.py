@@ -21,10 +21,11 @@ from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.reasons import MADE_WITH, WORKSPACES, named
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
+from reporter.workload.endpoint_pickers import missing_picker_service
 from reporter.workload.owners import is_true
 from reporter.workload.pod import counts, is_ready
 from reporter.workload.replica_faults import MISSING, WorkloadFault
-from reporter.workload.routing import missing_picker_service, routes_to
+from reporter.workload.routing import routes_to
 
 WORKSPACE: Final = "kaito.sh/workspace"
 """Label of model pods: the name of their Workspace."""

@@ -6,15 +6,17 @@ difference would be reported as if it had lasted.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
 from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Finding, Sureness
 from reporter.model.objects import Deployment, Pod
 from reporter.served.pods import not_ready
+from reporter.served.ways import dark_gateway
 from reporter.stacks.kserve import objects as api
 from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.conditions import (
@@ -25,6 +27,7 @@ from reporter.stacks.kserve.derived.conditions import (
 )
 from reporter.stacks.kserve.derived.derive import differs
 from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope
+from reporter.workload.gateway_controllers import Dark, unprogrammed
 from reporter.workload.owners import is_false, is_true, last_written, latest, warning_about, words
 
 _OF_KSERVE: Final = frozenset(
@@ -140,6 +143,10 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
             text="Ready is True, and it has no URL",
         )
     ingress = stored.condition(api.INGRESS_READY, "False")
+    dark = _dark(scope)
+    if dark and (scope.shows_ready or (ingress and ingress.reason == _UNSEEN)):
+        yield dark_gateway(scope, dark, reason=reasons.INGRESS_NOT_READY)
+        return
     if ingress is None or ingress.reason in _OF_KSERVE or scope.says_no_more(ingress):
         return
     why, refused = words(ingress), None
@@ -158,6 +165,19 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
         ),
         diagnosis=refused,
     )
+
+
+_UNSEEN: Final = "ParentStatusNotAvailable"
+"""Reason while no controller has looked at a route (kserve, reconcilers/ingress)."""
+
+
+def _dark(scope: InferenceServiceScope) -> Dark | None:
+    """Return a route of its own whose Gateway is not programmed, or None."""
+    for route in scope.snapshot[HTTPROUTES].in_namespace(scope.place):
+        own = route.metadata.owned_by(scope.object.metadata.uid)
+        if own and (found := unprogrammed(route, scope.snapshot)):
+            return found
+    return None
 
 
 _UNSUPPORTED: Final = Wording("route-field",
@@ -183,15 +203,26 @@ def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding if the InferenceService is not Ready; it has the lowest priority."""
     ready = scope.object.status.condition(api.READY)
     moves_slowly = ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
-    if not is_true(ready) and not moves_slowly:
-        yield not_ready(
-            scope,
-            scope.object.status,
-            writer="KServe",
-            startup=scope.startup(),
-            starts=scope.starting,
-            changed=_became_ready(scope),
-        )
+    if is_true(ready) or moves_slowly:
+        return
+    found = not_ready(
+        scope,
+        scope.object.status,
+        writer="KServe",
+        startup=scope.startup(),
+        starts=scope.starting,
+        changed=_became_ready(scope),
+    )
+    by_config = any(each in found.message for each in _OF_CONFIG)
+    yield replace(found, diagnosis=_CONFIG.of()) if by_config else found
+
+
+_OF_CONFIG: Final = ("invalid ingress config", "invalid deploy config", "config json")
+_CONFIG: Final = Wording("kserve-config", "KServe cannot use its configuration",
+    "KServe's configuration",
+    "Correct ConfigMap inferenceservice-config in the namespace of KServe's controller.",
+)  # fmt: skip
+"""For errors of KServe about its own configuration (pkg/apis/serving/v1beta1/configmap.go)."""
 
 
 def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:

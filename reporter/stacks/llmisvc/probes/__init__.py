@@ -20,9 +20,10 @@ from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import LLMS, PICKERS
 from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import is_available
+from reporter.workload.endpoint_pickers import fails_open
 from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts, is_ready
-from reporter.workload.routing import fails_open, is_reachable
+from reporter.workload.routing import is_reachable
 
 
 def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:

@@ -12,8 +12,9 @@ from reporter.served.ways import NOT_AVAILABLE, refused_way, selects_ready
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.derived import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.workload import routing
+from reporter.workload import endpoint_pickers, routing
 from reporter.workload.deployment import is_available, judge_deployment
+from reporter.workload.gateway_controllers import Untaken, why_untaken
 from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts
 
@@ -40,12 +41,15 @@ def probe_pool(scope: LlmScope) -> Iterator[Finding]:
             by_spec=severity == _NO_SERVICE,
         )
     if scope.wanted.route is None and not is_accepted(scope) and not _leads_here(scope, pool):
+        gateways = (scope.gateway(each) for each in scope.gateways)
+        causes = (why_untaken(each, scope.snapshot) for each in gateways if each)
+        untaken = next((each for each in causes if each.text), Untaken())
         yield scope.finding(
             reason=reasons.POOL_NOT_READY,
-            related=r.INFERENCEPOOLS.ref(pool),
+            related=untaken.related or r.INFERENCEPOOLS.ref(pool),
             cause="no route",
             text=f"no HTTPRoute of the namespace leads to InferencePool {pool.name}, no Gateway "
-            "has accepted it, and without spec.router.route KServe makes no route",
+            f"has accepted it, and without spec.router.route KServe makes no route{untaken.text}",
             severity=_SILENT,
             created=pool.created,
             independent=True,
@@ -76,7 +80,7 @@ def _accepting(scope: LlmScope) -> frozenset[routing.Parent]:
 
 def missing_service(scope: LlmScope) -> str:
     """Return the Service that the pool names for its endpoint picker, if it does not exist."""
-    return routing.missing_picker_service(scope.pool, scope.snapshot) if scope.pool else ""
+    return endpoint_pickers.missing_picker_service(scope.pool, scope.snapshot) if scope.pool else ""
 
 
 def _missing(scope: LlmScope) -> Iterator[Finding]:
@@ -102,6 +106,8 @@ def _flaws(scope: LlmScope, pool: o.InferencePool) -> Iterator[tuple[str, str, i
             f"names Service {name} for its endpoint picker, which does not exist",
             _NO_SERVICE,
         )
+    for flaw in endpoint_pickers.flaws(pool, scope.snapshot, scope.epp):
+        yield flaw.cause, flaw.text, _SELECTS_NONE
     own = [each for each in scope.pods if counts(each)]
     selector = pool.spec.selector
     if selector is None or not own or not scope.known(r.PODS):
@@ -144,11 +150,13 @@ def _unaccepted(scope: LlmScope, pool: o.InferencePool, parent: routing.Parent) 
         if refused
         else "it has written no status"
     )
+    gateway = scope.gateway(parent)
+    untaken = why_untaken(gateway, scope.snapshot) if gateway and not refused else Untaken()
     return scope.finding(
         reason=reasons.POOL_NOT_READY,
-        related=r.INFERENCEPOOLS.ref(pool),
+        related=untaken.related or r.INFERENCEPOOLS.ref(pool),
         cause=f"not accepted by {parent}",
-        text=f"InferencePool {pool.name} is not accepted by {parent}: {why}",
+        text=f"InferencePool {pool.name} is not accepted by {parent}: {why}{untaken.text}",
         severity=_REFUSED if refused else _SILENT,
         transition=refused[0].last_transition_time if refused else None,
         created=pool.created,
@@ -311,7 +319,9 @@ def _of_parent(
     )
     entries = [(each, accepted) for each in of_parent if (accepted := each.condition("Accepted"))]
     if not entries:
-        text = f"no controller has accepted it for {parent}"
+        gateway = scope.gateway(parent)
+        untaken = why_untaken(gateway, scope.snapshot).text if gateway else ""
+        text = f"no controller has accepted it for {parent}{untaken}"
         return routing.ParentFault("not accepted", text, _NO_STATUS)
     fault = routing.judge_entries(parent, [each for each, _ in entries])
     if fault is not None:
@@ -377,11 +387,12 @@ def _not_programmed(scope: LlmScope, parent: routing.Parent, gateway: o.Gateway)
     programmed = gateway.status.condition("Programmed")
     lags = is_true(programmed)
     why = "its present spec has not been looked at" if lags else f"{words(programmed)}"
+    untaken = why_untaken(gateway, scope.snapshot)
     return scope.finding(
         reason=reasons.GATEWAY_NOT_READY,
-        related=scope.gateway_ref(parent),
+        related=untaken.related or scope.gateway_ref(parent),
         cause=f"{parent} is not programmed",
-        text=f"{parent} is not programmed, {why}; KServe does not show it",
+        text=f"{parent} is not programmed, {why}{untaken.text or '; KServe does not show it'}",
         transition=programmed.last_transition_time if programmed and not lags else None,
         created=gateway.created,
         independent=not is_of_istiod(scope, parent),

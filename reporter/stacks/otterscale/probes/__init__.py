@@ -23,8 +23,9 @@ from reporter.stacks.otterscale.probes import drift, pods
 from reporter.stacks.otterscale.probes.epp import epp_fault, is_reached, probe_epp, probe_route
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
 from reporter.stacks.otterscale.reasons import MODELSERVICES, PICKERS
+from reporter.workload.endpoint_pickers import fails_open
 from reporter.workload.owners import latest, spec_written
-from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
+from reporter.workload.routing import entrances_of, is_accepted, is_reachable
 
 _OF_READY: Final = frozenset({"phase", "decodeReady", "prefillReady", "Ready"})
 """Fields that change when a pod becomes Ready or unready."""

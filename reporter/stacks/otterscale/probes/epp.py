@@ -19,7 +19,7 @@ from reporter.stacks.otterscale.manifests.names import ISTIO
 from reporter.stacks.otterscale.manifests.wanted import config_key
 from reporter.stacks.otterscale.probes.drift import is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
-from reporter.workload import routing
+from reporter.workload import endpoint_pickers, routing
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.pod import counts
 from reporter.workload.replica_faults import DOWN, WorkloadFault
@@ -56,7 +56,9 @@ def is_reached(scope: ModelServiceScope) -> bool:
 
     Also if that is unknown.
     """
-    if scope.pool is not None and routing.missing_picker_service(scope.pool, scope.snapshot):
+    if scope.pool is not None and endpoint_pickers.missing_picker_service(
+        scope.pool, scope.snapshot
+    ):
         return False
     return _is_selected(scope) and _unserved_port(scope) is None
 
@@ -189,7 +191,7 @@ def _of_route(scope: ModelServiceScope, route: o.HttpRoute) -> Iterator[routing.
 def _of_pool(scope: ModelServiceScope, pool: o.InferencePool) -> Iterator[routing.ParentFault]:
     yield from routing.pool_faults(pool, scope.snapshot)
     yield from _unsettled(scope, pool.status.parents or ())
-    service = routing.missing_picker_service(pool, scope.snapshot)
+    service = endpoint_pickers.missing_picker_service(pool, scope.snapshot)
     if service not in {"", scope.epp_name}:  # `probe_missing` reports its own
         text = f"its endpoint picker's Service {service} does not exist"
         yield routing.ParentFault(f"Service {service} missing", text, NO_SERVICE)

@@ -1,0 +1,160 @@
+"""How a pool and its endpoint picker refer to each other, and where they contradict each other.
+
+A pool names a Service and its port; the picker's flags name the pool. Nothing checks either, and
+requests fail or get no endpoints (Gateway API Inference Extension, api/v1/inferencepool_types.go
+and cmd/epp/runner).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.model import objects as o
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.deployment import deployment_behind
+from reporter.workload.engines import command_line
+from reporter.workload.routing import ParentFault, parents_of
+
+MISLED: Final = 19
+"""Severity of a pool and a picker that do not lead to each other, on the scale of `routing`."""
+
+_PICKS: Final = re.compile(r"--pool-?name\b", re.IGNORECASE)
+_OF_POOL: Final = re.compile(
+    r"--pool-?name[=\s]\s*+([a-z0-9][a-z0-9.-]{0,252})(?=[\s'\"]|$)", re.IGNORECASE
+)
+_OF_GROUP: Final = re.compile(
+    r"--pool-?group[=\s]\s*+([a-z0-9][a-z0-9.-]{0,252})(?=[\s'\"]|$)", re.IGNORECASE
+)
+
+
+def fails_open(pool: o.InferencePool | None) -> bool:
+    """Tell whether requests get through without the endpoint picker of a pool.
+
+    The default is to fail closed (Gateway API Inference Extension, `failureMode`).
+    """
+    reference = pool.spec.endpoint_picker_ref if pool else None
+    return reference is not None and reference.failure_mode == "FailOpen"
+
+
+def missing_picker_service(pool: o.InferencePool, snapshot: Snapshot) -> str:
+    """Return the Service that a pool names for its endpoint picker if it is known not to exist.
+
+    Otherwise, return an empty string. The reference has no namespace; without group and kind it
+    means a Service of the core group (Gateway API Inference Extension,
+    api/v1/inferencepool_types.go, `EndpointPickerRef`).
+    """
+    reference = pool.spec.endpoint_picker_ref
+    if reference is None or not reference.name:
+        return ""
+    if reference.group or (reference.kind or r.SERVICES.kind) != r.SERVICES.kind:
+        return ""
+    gone = snapshot.lacks(r.SERVICES, pool.namespace, reference.name)
+    return reference.name if gone else ""
+
+
+def flaws(
+    pool: o.InferencePool, snapshot: Snapshot, picker: o.Deployment | None = None
+) -> Iterator[ParentFault]:
+    """Yield the contradictions between a pool and its endpoint picker.
+
+    Without `picker`, it is the Deployment behind the Service that the pool names.
+    """
+    reference = pool.spec.endpoint_picker_ref
+    if reference is None:
+        return
+    yield from _closed_port(pool, snapshot)
+    found = picker or deployment_behind(snapshot, pool.namespace, reference.name)
+    if found is not None:
+        yield from _of_another_pool(pool, found, snapshot)
+
+
+def _closed_port(pool: o.InferencePool, snapshot: Snapshot) -> Iterator[ParentFault]:
+    """Yield a fault if a pool names a port that the Service of its picker does not have."""
+    reference = pool.spec.endpoint_picker_ref
+    asked = reference.port.number if reference and reference.port else 0
+    service = snapshot[r.SERVICES].get(pool.namespace, reference.name) if reference else None
+    ports = sorted({each.port for each in (service.spec.ports or ())}) if service else []
+    if service is None or not asked or not ports or asked in ports:
+        return
+    text = (
+        f"names port {asked} of Service {service.name} for its endpoint picker, which has "
+        f"{', '.join(map(str, ports))}"
+    )
+    yield ParentFault(f"no port {asked} of Service {service.name}", text, MISLED)
+
+
+def _of_another_pool(
+    pool: o.InferencePool, picker: o.Deployment, snapshot: Snapshot
+) -> Iterator[ParentFault]:
+    """Yield a fault if the picker's flags name a pool that does not exist.
+
+    A picker without the flags, or with a variable in them, may be set up otherwise.
+    """
+    line = command_line(picker.spec.template)
+    name, group = _OF_POOL.search(line), _OF_GROUP.search(line)
+    kinds = [each for each in _KINDS if group is None or each.group == group[1]]
+    wanted = name[1] if name else pool.name
+    if (
+        not kinds
+        or not (name or group)
+        or not all(
+            snapshot.lacks(each, pool.namespace, wanted) or snapshot.absent(each) for each in kinds
+        )
+    ):
+        return
+    flags = " ".join(each[0].replace("=", " ") for each in (name, group) if each)
+    own = next((each.group for each in _KINDS if snapshot[each].get(pool.namespace, pool.name)), "")
+    text = (
+        f"is of {own}, and its endpoint picker {picker.name} runs with {flags}: there is no such "
+        "pool, so that it sees no endpoints"
+    )
+    yield ParentFault("its endpoint picker watches another pool", text, MISLED)
+
+
+_KINDS: Final = (r.INFERENCEPOOLS, r.FORMER_POOLS)
+
+
+_ISTIO: Final = frozenset({"istio.io/gateway-controller", "openshift.io/gateway-controller/v1"})
+_PLAIN: Final = re.compile(r"--secure-?serving=(?:false|0)\b", re.IGNORECASE)
+
+
+def lacks_tls_rule(
+    routes: Iterable[o.HttpRoute],
+    pool: o.InferencePool,
+    *,
+    picker: o.Deployment,
+    snapshot: Snapshot,
+) -> str:
+    """Return the Istio Gateway that probably cannot call a pool's endpoint picker, or empty.
+
+    The picker of the Gateway API Inference Extension serves TLS with its own certificate unless
+    configured otherwise, and Istio calls it without TLS unless a DestinationRule for its Service
+    says so (kubernetes-sigs/gateway-api-inference-extension#1488).
+    """
+    line = command_line(picker.spec.template)
+    reference = pool.spec.endpoint_picker_ref
+    if reference is None or not _PICKS.search(line) or _PLAIN.search(line):
+        return ""
+    if not snapshot.known(r.DESTINATIONRULES) or any(
+        _covers(rule, pool.namespace, reference.name) for rule in snapshot[r.DESTINATIONRULES]
+    ):
+        return ""
+    parents = {(each.namespace, each.name) for route in routes for each in parents_of(route)}
+    for place, name in sorted(parents):
+        gateway = snapshot[r.GATEWAYS].get(place, name)
+        of = (
+            snapshot[r.GATEWAYCLASSES].get("", gateway.spec.gateway_class_name) if gateway else None
+        )
+        if of is not None and of.spec.controller_name in _ISTIO:
+            return name
+    return ""
+
+
+def _covers(rule: o.DestinationRule, namespace: str, service: str) -> bool:
+    """Tell whether a DestinationRule covers a Service; short hosts are in the rule's namespace."""
+    host = rule.spec.host.removesuffix(".cluster.local").removesuffix(".svc")
+    if "." not in host and not host.startswith("*"):
+        host = f"{host}.{rule.namespace}"
+    name = f"{service}.{namespace}"
+    return host == name or (host.startswith("*") and name.endswith(host[1:]))

@@ -1,0 +1,128 @@
+"""Why nothing has programmed a Gateway: its class, who runs that, and its load balancer.
+
+Until a controller has looked at it, a Gateway or its class has the conditions of its CRD, "Waiting
+for controller", and a route or pool has none. Without an address, the Event about the Gateway's
+Service says what the cloud refuses (kubernetes/cloud-provider, controllers/service).
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.needs import GATEWAY_NAME, is_of_istio
+from reporter.model.objects import Deployment, Gateway, HttpRoute, Service
+from reporter.model.subject import ObjectRef
+from reporter.snapshot.index import grouped
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.deployment import deployments_like, is_available, judge_deployment
+from reporter.workload.owners import is_true, warning_about, words
+from reporter.workload.routing import named
+
+_RUN_BY: Final = (
+    ("gateway.envoyproxy.io/", ("envoy-gateway", "ai-gateway-controller")),
+    ("kgateway.dev/", ("kgateway",)),
+    ("agentgateway.dev/", ("agentgateway",)),
+    ("gateway.nginx.org/", ("nginx-gateway", "ngf-nginx-gateway-fabric", "nginx-gateway-fabric")),
+    ("higress.io/", ("higress-controller",)),
+)  # fmt: skip
+"""Deployments of controllers by the prefix of their name, the main one first, as their charts call
+them. The second of Envoy Gateway accepts its InferencePools. Istio is a part of its own."""
+
+_OWNER: Final = (
+    ("gateway.envoyproxy.io/owning-gateway-name", "gateway.envoyproxy.io/owning-gateway-namespace"),
+    (GATEWAY_NAME, ""),
+)
+"""Labels of a Gateway's Service with its name and namespace; else it lies in the same one."""
+
+
+class Untaken(NamedTuple):
+    """Text to follow the words of a Gateway's condition, and the object to mend, if known."""
+
+    text: str = ""
+    related: ObjectRef | None = None
+
+
+def why_untaken(gateway: Gateway, snapshot: Snapshot) -> Untaken:
+    """Return why no controller has looked at a Gateway, or has given it an address."""
+    name = gateway.spec.gateway_class_name
+    of_class = snapshot[r.GATEWAYCLASSES].get("", name)
+    if of_class is None:
+        gone = bool(name) and snapshot.lacks(r.GATEWAYCLASSES, "", name)
+        return Untaken(f"; GatewayClass {name} does not exist") if gone else Untaken()
+    if is_of_istio(gateway, snapshot):
+        return _unbalanced(gateway, snapshot)
+    controller = of_class.spec.controller_name
+    names = next((names for begins, names in _RUN_BY if controller.startswith(begins)), ())
+    if down := _down(names, snapshot):
+        fault = judge_deployment(down, snapshot)
+        where = f"Deployment {down.namespace}/{down.name}"
+        why = f": {fault.detail}" if fault else ""
+        return Untaken(
+            f"; the Gateway's controller, {where}, is not available{why}", r.DEPLOYMENTS.ref(down)
+        )
+    if is_true(of_class.status.condition("Accepted")):
+        return _unbalanced(gateway, snapshot)
+    found = deployments_like(snapshot, names=names[:1], labels={}, places=()) if names else ()
+    lacks = f", and no Deployment {names[0]} is there" if names and not found else ""
+    known = lacks if snapshot.known(r.DEPLOYMENTS) else ""
+    return Untaken(f"; no controller has accepted its GatewayClass {name} ({controller}){known}")
+
+
+def _down(names: tuple[str, ...], snapshot: Snapshot) -> Deployment | None:
+    """Return the first Deployment of these names of which none is available."""
+    for name in names:
+        found = deployments_like(snapshot, names=(name,), labels={}, places=())
+        if found and not any(map(is_available, found)):
+            return found[0]
+    return None
+
+
+def _unbalanced(gateway: Gateway, snapshot: Snapshot) -> Untaken:
+    """Return what the cloud says of a Gateway's load balancer, if that has no address."""
+    programmed = gateway.status.condition("Programmed", "False")
+    if programmed is None or programmed.reason != "AddressNotAssigned":
+        return Untaken()
+    key = (gateway.namespace, gateway.name)
+    for service in snapshot.entry("services of gateways", key, _by_gateway) or ():
+        if warned := warning_about(snapshot, r.SERVICES.ref(service)):
+            where = f"Service {service.namespace}/{service.name}"
+            return Untaken(f"; {where}: {warned}", r.SERVICES.ref(service))
+    return Untaken()
+
+
+def _by_gateway(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Service, ...]]:
+    return grouped(
+        ((labels.get(place) or each.namespace, labels[name]), each)
+        for each in snapshot[r.SERVICES]
+        if each.spec.type == "LoadBalancer" and (labels := each.metadata.labels or {})
+        for name, place in _OWNER
+        if name in labels
+    )
+
+
+class Dark(NamedTuple):
+    """A route, a Gateway that it names and that is not programmed, and what to mend."""
+
+    route: HttpRoute
+    gateway: Gateway
+    why: str
+    related: ObjectRef
+
+
+def unprogrammed(route: HttpRoute, snapshot: Snapshot) -> Dark | None:
+    """Return the first Gateway of a route that is not programmed; None if all are.
+
+    A Gateway without the condition may be of a controller that writes none.
+    """
+    for parent in sorted(named(route)):
+        found = snapshot[r.GATEWAYS].get(parent.namespace, parent.name)
+        programmed = found.status.condition("Programmed") if found else None
+        if not parent.is_gateway or found is None or found.deleting:
+            continue
+        if programmed is None or is_true(programmed):
+            continue
+        untaken = why_untaken(found, snapshot)
+        if programmed.status == "False" or untaken.text:
+            why = f"{words(programmed)}{untaken.text}"
+            return Dark(route, found, why, untaken.related or r.GATEWAYS.ref(found))
+    return None

@@ -1,0 +1,74 @@
+"""Why a Gateway is not programmed."""
+
+import pytest
+
+from reporter.catalogue.resources import HTTPROUTES
+from reporter.workload.gateway_controllers import unprogrammed
+from tests.unit.probes.building import condition, deployment, document, snapshot_of
+
+ENVOY = "gateway.envoyproxy.io/gatewayclass-controller"
+WAITS = condition("Programmed", "Unknown", "Pending", "Waiting for controller")
+NO_ADDRESS = condition("Programmed", "False", "AddressNotAssigned", "none")
+ROUTE = document("HTTPRoute", "r", "ns", {"spec": {"parentRefs": [{"name": "gw"}]}})
+
+
+def of_class(accepted, controller=ENVOY):
+    """The GatewayClass of the Gateway."""
+    said = [condition("Accepted", accepted)] if accepted else []
+    return document("GatewayClass", "eg", "", {"spec": {"controllerName": controller}, "status": {"conditions": said}})  # fmt: skip
+
+
+def why(programmed, *docs):
+    """What is told of the route's Gateway, and the object to mend."""
+    status = {"conditions": [programmed]} if programmed else {}
+    gateway = document("Gateway", "gw", "ns", {"spec": {"gatewayClassName": "eg"}, "status": status})  # fmt: skip
+    snapshot = snapshot_of(ROUTE, gateway, *docs)
+    dark = unprogrammed(snapshot[HTTPROUTES].get("ns", "r"), snapshot)
+    return (dark.why, str(dark.related)) if dark else None
+
+
+@pytest.mark.parametrize(
+    ("programmed", "docs"),
+    [
+        (condition("Programmed", "True"), [of_class("True"), deployment("eg", "envoy-gateway", ready=0)]),
+        (None, [of_class("Unknown")]),
+        (WAITS, [of_class("True"), deployment("eg", "envoy-gateway")]),
+        (WAITS, [of_class("True", "example.com/unknown")]),
+    ],
+    ids=["programmed", "a controller without that condition", "a controller at work", "a controller that nobody knows"],
+)  # fmt: skip
+def test_nothing_is_told(programmed, docs):
+    """A Gateway that works, or whose controller works and is about to look."""
+    assert why(programmed, *docs) is None
+
+
+@pytest.mark.parametrize(
+    ("docs", "text", "related"),
+    [
+        ([], "GatewayClass eg does not exist", "Gateway ns/gw"),
+        ([of_class("Unknown")], "no Deployment envoy-gateway is there", "Gateway ns/gw"),
+        ([of_class("True"), deployment("eg", "envoy-gateway", ready=0)], "Deployment eg/envoy-gateway, is not available", "Deployment eg/envoy-gateway"),
+        ([of_class("True"), deployment("eg", "envoy-gateway"), deployment("ai", "ai-gateway-controller", ready=0)], "ai/ai-gateway-controller, is not available", "Deployment ai/ai-gateway-controller"),
+    ],
+    ids=["no class", "no controller", "a controller that is down", "an extension that is down"],
+)  # fmt: skip
+def test_nobody_has_looked_at_it(docs, text, related):
+    """The class or its controller is named."""
+    told = why(WAITS, *docs)
+    assert told
+    assert text in told[0]
+    assert told[1].endswith(related)
+
+
+def test_an_unknown_controller_is_not_said_to_be_missing():
+    """Which Deployments run it is known of a few only."""
+    told = why(WAITS, of_class("Unknown", "example.com/unknown"))
+    assert told
+    assert told[0].endswith("no controller has accepted its GatewayClass eg (example.com/unknown)")
+
+
+def test_a_replica_elsewhere_is_enough():
+    """Of several Deployments of the name one is the controller."""
+    others = deployment("tenant", "envoy-gateway", ready=0)
+    docs = [of_class("True"), deployment("eg", "envoy-gateway"), others]
+    assert why(NO_ADDRESS, *docs) == ("AddressNotAssigned: none", "Gateway ns/gw")
