@@ -25,42 +25,18 @@ CUT = {"deployments.apps": "not all of it could be read"}
     {
         "not read": (Snapshot(), "a", False),
         "read": (Snapshot(states=KNOWN), "a", True),
-        "kind not served": (
-            Snapshot(states={DEPLOYMENTS: ResourceState(Served.ABSENT)}),
-            "a",
-            True,
-        ),
-        "namespace in the dump": (
-            Snapshot(states=KNOWN, tables=SPACES, covered=frozenset({"a"})),
-            "a",
-            True,
-        ),
-        "namespace not in the dump": (
-            Snapshot(states=KNOWN, tables=SPACES, covered=frozenset()),
-            "a",
-            False,
-        ),
-        "no such namespace": (
-            Snapshot(states=KNOWN, tables=SPACES, covered=frozenset()),
-            "no-namespace",
-            True,
-        ),
+        "kind not served": (Snapshot(states={DEPLOYMENTS: ResourceState(Served.ABSENT)}), "a", True),
+        "namespace in the dump": (Snapshot(states=KNOWN, tables=SPACES, covered=frozenset({"a"})), "a", True),
+        "namespace not in the dump": (Snapshot(states=KNOWN, tables=SPACES, covered=frozenset()), "a", False),
+        "no such namespace": (Snapshot(states=KNOWN, tables=SPACES, covered=frozenset()), "no-namespace", True),
         "a malformed object hides no other": (Snapshot(states=KNOWN, skipped=BROKEN), "a", True),
         "one without a name may be any": (Snapshot(states=KNOWN, skipped=NAMELESS), "a", False),
         "one without a name is elsewhere": (Snapshot(states=KNOWN, skipped=NAMELESS), "b", True),
-        "one without a namespace hides no other": (
-            Snapshot(states=KNOWN, skipped=PLACELESS),
-            "b",
-            True,
-        ),
-        "one without name and namespace may be any anywhere": (
-            Snapshot(states=KNOWN, skipped=NEITHER),
-            "b",
-            False,
-        ),
+        "one without a namespace hides no other": (Snapshot(states=KNOWN, skipped=PLACELESS), "b", True),
+        "one without name and namespace may be any anywhere": (Snapshot(states=KNOWN, skipped=NEITHER), "b", False),
         "cut off": (Snapshot(states=KNOWN, incomplete=CUT), "a", False),
     },
-)
+)  # fmt: skip
 def test_absence_needs_a_look(snapshot, namespace, expected):
     """Nothing is called missing that may only not have been seen."""
     assert snapshot.absence_known(DEPLOYMENTS, namespace) is expected

@@ -30,10 +30,21 @@ def crd(name, **rest):
     return obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, **rest)
 
 
+def listed(kind, *objects):
+    """A list whose kind tells the kind of its items."""
+    version = {"Deployment": "apps/v1", "CustomResourceDefinition": "apiextensions.k8s.io/v1"}
+    return {"apiVersion": version.get(kind, "v1"), "kind": f"{kind}List", "items": [*objects]}
+
+
 def crds(*names):
-    found = [{"metadata": {"name": name}} for name in names]
-    version = "apiextensions.k8s.io/v1"
-    return {"apiVersion": version, "kind": "CustomResourceDefinitionList", "items": found}
+    return listed("CustomResourceDefinition", *({"metadata": {"name": name}} for name in names))
+
+
+def apis(group_version, *resources):
+    return listed("APIResource") | {
+        "groupVersion": group_version,
+        "resources": [{"name": each} if isinstance(each, str) else each for each in resources],
+    }
 
 
 def items(*objects):
@@ -64,22 +75,17 @@ def names(dump, resource):
     return [each.name for each in dump.snapshot[resource]]
 
 
+BARE = {"metadata": {"name": "d", "namespace": "n"}}
+
+
 @pytest.mark.parametrize(
     "document",
     [
         deployment(),
-        {"apiVersion": "v1", "kind": "List", "items": [deployment()]},
-        {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": [deployment()]},
-        {
-            "apiVersion": "apps/v1",
-            "kind": "DeploymentList",
-            "items": [{"metadata": {"name": "d", "namespace": "n"}}],
-        },
-        {
-            "apiVersion": "v1",
-            "kind": "List",
-            "items": [{"apiVersion": "v1", "kind": "List", "items": [deployment()]}],
-        },
+        items(deployment()),
+        listed("Deployment", deployment()),
+        listed("Deployment", BARE),
+        items(items(deployment())),
     ],
     ids=["single", "List", "typed list", "typed list of bare items", "list of lists"],
 )
@@ -90,14 +96,17 @@ def test_lists_and_single_documents(load, document):
     assert dump.snapshot.skipped == ()
 
 
+POD = obj("v1", "Pod", "p", namespace="n")
+
+
 @pytest.mark.parametrize(
     ("documents", "complete", "namespace", "known"),
     [
         ([deployment()], False, "n", True),
         ([deployment()], False, "other", False),
         ([deployment()], True, "other", True),
-        ([obj("v1", "Pod", "p", namespace="n")], False, "n", False),
-        ([obj("v1", "Pod", "p", namespace="n")], True, "n", True),
+        ([POD], False, "n", False),
+        ([POD], True, "n", True),
         (
             [obj("apps/v1", "StatefulSet", "s", namespace="other"), deployment()],
             False,
@@ -105,173 +114,57 @@ def test_lists_and_single_documents(load, document):
             True,
         ),
         ([obj("v1", "Namespace", "other"), deployment()], False, "other", False),
-        (
-            [
-                {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": []},
-                obj("v1", "Pod", "p", namespace="n"),
-            ],
-            False,
-            "n",
-            True,
-        ),
-        (
-            [
-                {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": None},
-                obj("v1", "Pod", "p", namespace="n"),
-            ],
-            False,
-            "n",
-            True,
-        ),
-        (
-            [
-                {"apiVersion": "v1", "kind": "List", "items": []},
-                obj("v1", "Pod", "p", namespace="n"),
-            ],
-            False,
-            "n",
-            False,
-        ),
+        ([listed("Deployment"), POD], False, "n", True),
+        ([listed("Deployment") | {"items": None}, POD], False, "n", True),
+        ([items(), POD], False, "n", False),
         ([deployment(), forbidden("apps", "deployments")], True, "n", False),
     ],
-)
+)  # fmt: skip
 def test_absence_needs_a_look(load, documents, complete, *, namespace, known):
-    """That an object does not exist follows only where somebody looked for it."""
+    """An object is known not to exist only where its kind was looked for."""
     snapshot = load(*documents, complete=complete).snapshot
     assert snapshot.absence_known(r.DEPLOYMENTS, namespace) is known
+
+
+YES, NO, UNKNOWN = Served.SERVED, Served.ABSENT, Served.UNKNOWN
+OTHER, ANOTHER = crd("other.kaito.sh"), crd("another.kaito.sh")
+OTHERS = crds("other.kaito.sh", "another.kaito.sh")
+NOT_SERVED = crd("workspaces.kaito.sh", spec={"versions": [{"name": "v1", "served": False}]})
+NOT_ESTABLISHED = {"conditions": [{"type": "Established", "status": "False"}]}
+NO_CRDS_READ = forbidden("apiextensions.k8s.io", "customresourcedefinitions")
 
 
 @pytest.mark.parametrize(
     ("documents", "complete", "served", "missing"),
     [
-        ([workspace()], False, Served.SERVED, Served.SERVED),
-        ([crds("other.kaito.sh", "another.kaito.sh")], False, Served.ABSENT, Served.ABSENT),
-        ([items(crd("other.kaito.sh"))], False, Served.UNKNOWN, Served.UNKNOWN),
+        ([workspace()], False, YES, YES),
+        ([OTHERS], False, NO, NO),
+        ([items(OTHER)], False, UNKNOWN, UNKNOWN),
+        ([items(OTHER, ANOTHER)], False, NO, NO),
+        ([OTHER, ANOTHER], False, UNKNOWN, UNKNOWN),
+        ([OTHERS, workspace()], False, YES, YES),
+        ([deployment()], False, UNKNOWN, UNKNOWN),
+        ([deployment()], True, YES, UNKNOWN),
+        ([crd("workspaces.kaito.sh")], False, UNKNOWN, YES),
+        ([crd("workspaces.kaito.sh"), workspace()], False, YES, YES),
+        ([OTHER, workspace()], False, YES, YES),
+        ([OTHER], True, NO, NO),
         (
-            [items(crd("other.kaito.sh"), crd("another.kaito.sh"))],
+            [apis("kaito.sh/v1beta1", "workspaces", "workspaces/status"), workspace()],
             False,
-            Served.ABSENT,
-            Served.ABSENT,
+            YES,
+            YES,
         ),
-        ([crd("other.kaito.sh"), crd("another.kaito.sh")], False, Served.UNKNOWN, Served.UNKNOWN),
-        (
-            [crds("other.kaito.sh", "another.kaito.sh"), workspace()],
-            False,
-            Served.SERVED,
-            Served.SERVED,
-        ),
-        ([deployment()], False, Served.UNKNOWN, Served.UNKNOWN),
-        ([deployment()], True, Served.SERVED, Served.UNKNOWN),
-        ([crd("workspaces.kaito.sh")], False, Served.UNKNOWN, Served.SERVED),
-        ([crd("workspaces.kaito.sh"), workspace()], False, Served.SERVED, Served.SERVED),
-        ([crd("other.kaito.sh"), workspace()], False, Served.SERVED, Served.SERVED),
-        ([crd("other.kaito.sh")], True, Served.ABSENT, Served.ABSENT),
-        (
-            [
-                {
-                    "apiVersion": "v1",
-                    "kind": "APIResourceList",
-                    "groupVersion": "kaito.sh/v1beta1",
-                    "resources": [{"name": "workspaces"}, {"name": "workspaces/status"}],
-                },
-                workspace(),
-            ],
-            False,
-            Served.SERVED,
-            Served.SERVED,
-        ),
-        (
-            [
-                {
-                    "apiVersion": "v1",
-                    "kind": "APIResourceList",
-                    "groupVersion": "v1",
-                    "resources": [{"name": "pods"}],
-                }
-            ],
-            False,
-            Served.UNKNOWN,
-            Served.UNKNOWN,
-        ),
-        (
-            [
-                {
-                    "apiVersion": "v1",
-                    "kind": "APIResourceList",
-                    "groupVersion": "kaito.sh/v1beta1",
-                    "resources": [{"name": "ragengines"}],
-                }
-            ],
-            False,
-            Served.ABSENT,
-            Served.ABSENT,
-        ),
-        (
-            [
-                {
-                    "apiVersion": "v1",
-                    "kind": "APIResourceList",
-                    "groupVersion": "",
-                    "resources": [{"name": "pods"}, {"name": "ragengines", "group": "kaito.sh"}],
-                }
-            ],
-            False,
-            Served.ABSENT,
-            Served.ABSENT,
-        ),
-        (
-            [
-                {
-                    "apiVersion": "apiextensions.k8s.io/v1",
-                    "kind": "CustomResourceDefinitionList",
-                    "items": [],
-                }
-            ],
-            False,
-            Served.ABSENT,
-            Served.ABSENT,
-        ),
-        (
-            [
-                crd("workspaces.kaito.sh", spec={"versions": [{"name": "v1", "served": False}]}),
-                workspace(),
-            ],
-            False,
-            Served.ABSENT,
-            Served.ABSENT,
-        ),
-        (
-            [
-                crd(
-                    "workspaces.kaito.sh",
-                    status={"conditions": [{"type": "Established", "status": "False"}]},
-                )
-            ],
-            False,
-            Served.ABSENT,
-            Served.ABSENT,
-        ),
-        (
-            [
-                crd("other.kaito.sh"),
-                forbidden("apiextensions.k8s.io", "customresourcedefinitions"),
-                workspace(),
-            ],
-            False,
-            Served.SERVED,
-            Served.SERVED,
-        ),
-        (
-            [
-                crds("other.kaito.sh", "another.kaito.sh"),
-                forbidden("apiextensions.k8s.io", "customresourcedefinitions"),
-            ],
-            False,
-            Served.UNKNOWN,
-            Served.UNKNOWN,
-        ),
+        ([apis("v1", "pods")], False, UNKNOWN, UNKNOWN),
+        ([apis("kaito.sh/v1beta1", "ragengines")], False, NO, NO),
+        ([apis("", "pods", {"name": "ragengines", "group": "kaito.sh"})], False, NO, NO),
+        ([crds()], False, NO, NO),
+        ([NOT_SERVED, workspace()], False, NO, NO),
+        ([crd("workspaces.kaito.sh", status=NOT_ESTABLISHED)], False, NO, NO),
+        ([OTHER, NO_CRDS_READ, workspace()], False, YES, YES),
+        ([OTHERS, NO_CRDS_READ], False, UNKNOWN, UNKNOWN),
     ],
-)
+)  # fmt: skip
 def test_what_is_served(load, documents, complete, *, served, missing):
     """Lists of CRDs and of API resources decide what is served; one alone proves only itself."""
     snapshot = load(*documents, complete=complete).snapshot
@@ -280,9 +173,8 @@ def test_what_is_served(load, documents, complete, *, served, missing):
 
 
 def test_objects_of_a_kind_that_is_not_served_are_left_out_and_noted(load):
-    """What the dump says of the kind counts, and the reader is told."""
-    gone = crd("workspaces.kaito.sh", spec={"versions": [{"name": "v1", "served": False}]})
-    for said in (gone, forbidden("kaito.sh", "workspaces")):
+    """What the dump says of the kind counts, and a note tells the reader."""
+    for said in (NOT_SERVED, forbidden("kaito.sh", "workspaces")):
         dump = load(said, workspace())
         assert names(dump, WORKSPACES) == []
         assert "1 Workspace object(s) are left out" in dump.notes[0]
@@ -299,19 +191,15 @@ def test_objects_of_a_kind_that_is_not_served_are_left_out_and_noted(load):
     ],
 )
 def test_a_status_marks_its_resource_unknown(load, reason, kind, *, cause, permission):
-    """A failure that somebody put into the dump says that its resource could not be read."""
+    """A failure in the dump means that its resource could not be read."""
     state = load(workspace(), forbidden("kaito.sh", kind, reason)).snapshot.state(WORKSPACES)
     assert (state.served, state.cause, state.permission) == (Served.UNKNOWN, cause, permission)
 
 
 def test_a_status_of_the_core_group_and_of_success(load):
-    pods = load(obj("v1", "Pod", "p", namespace="n"), forbidden("", "pods")).snapshot
-    assert pods.state(r.PODS).cause == "forbidden"
+    assert load(POD, forbidden("", "pods")).snapshot.state(r.PODS).cause == "forbidden"
     fine = {"apiVersion": "v1", "kind": "Status", "status": "Success"}
-    assert (
-        load(obj("v1", "Pod", "p", namespace="n"), fine).snapshot.state(r.PODS).served
-        is Served.SERVED
-    )
+    assert load(POD, fine).snapshot.state(r.PODS).served is Served.SERVED
 
 
 def test_a_status_without_details_is_counted(load):
@@ -339,12 +227,8 @@ def event(api_version="v1", **rest):
 def test_our_events_are_read_in_both_views(load):
     """events.k8s.io names the fields differently; it is the same Event."""
     core = event(message="m", involvedObject={"kind": "Namespace", "name": "x"}, count=2)
-    other = event(
-        "events.k8s.io/v1",
-        note="m",
-        regarding={"kind": "Namespace", "name": "x"},
-        deprecatedCount=2,
-    )
+    regarding = {"kind": "Namespace", "name": "x"}
+    other = event("events.k8s.io/v1", note="m", regarding=regarding, deprecatedCount=2)
     (a,), (b,) = load(core).snapshot[r.EVENTS], load(other).snapshot[r.EVENTS]
     assert (a.message, a.involved_object.name, a.count) == ("m", "x", 2)
     assert a == b
@@ -353,7 +237,7 @@ def test_our_events_are_read_in_both_views(load):
 def test_other_events_and_configmaps_are_a_look_but_not_read(load):
     """Only what a live reporter reads is read, so that others' oddities are not counted."""
     dump = load(
-        obj("v1", "Event", "e", namespace="n", involvedObject={"kind": "Pod"}),
+        other_event(involvedObject={"kind": "Pod"}),
         obj("v1", "ConfigMap", "settings", namespace="n", data=5),
         obj("v1", "ConfigMap", "istio-canary", namespace="istio-system", data={"mesh": "a: 1"}),
     )
@@ -397,17 +281,17 @@ def test_the_preferred_version_of_one_object_counts(load):
         assert dump.snapshot.skipped == ()
 
 
+def managed(hour):
+    return {"managedFields": [{"time": f"2026-11-20T{hour}:00:00Z"}]}
+
+
 @pytest.mark.parametrize(
     ("first", "second", "wins"),
     [
         ({"generation": 2}, {"generation": 1}, "first"),
         ({"generation": 1}, {"generation": 2}, "second"),
         ({"generation": 2, "uid": "a"}, {"generation": 1, "uid": "b"}, "second"),
-        (
-            {"managedFields": [{"time": "2026-11-20T12:00:00Z"}]},
-            {"managedFields": [{"time": "2026-11-20T11:00:00Z"}]},
-            "first",
-        ),
+        (managed(12), managed(11), "first"),
         ({"creationTimestamp": "2026-11-20T12:00:00Z"}, {}, "second"),
     ],
     ids=["generation", "later generation", "another object", "time", "one time"],
@@ -423,7 +307,7 @@ def test_copies_without_a_resource_version(load, first, second, *, wins):
 
 
 def test_a_malformed_copy_counts_only_where_it_is_the_newest(load):
-    """An older one hides nothing; behind a newer one nobody knows how the object is."""
+    """An older one hides nothing; a newer one leaves the state of the object unknown."""
     good, bad = deployment(metadata={"resourceVersion": "7"}), {"spec": 5}
     older = load(good, deployment(metadata={"resourceVersion": "5"}, **bad)).snapshot
     assert (len(older[r.DEPLOYMENTS]), len(older.skipped), len(older.superseded)) == (1, 0, 1)
@@ -439,19 +323,18 @@ def test_the_same_document_twice_supersedes_nothing(load):
     assert load(deployment(), deployment()).snapshot.superseded == ()
 
 
+N, M = obj("v1", "Namespace", "n"), obj("v1", "Namespace", "m")
+
+
 @pytest.mark.parametrize(
     ("documents", "complete", "known"),
     [
-        ([obj("v1", "Namespace", "n")], False, False),
-        ([obj("v1", "Namespace", "n"), obj("v1", "Namespace", "m")], False, False),
-        ([items(obj("v1", "Namespace", "n"))], False, False),
-        ([items(obj("v1", "Namespace", "n"), obj("v1", "Namespace", "m"))], False, True),
-        (
-            [{"apiVersion": "v1", "kind": "NamespaceList", "items": [{"metadata": {"name": "n"}}]}],
-            False,
-            True,
-        ),
-        ([obj("v1", "Namespace", "n")], True, True),
+        ([N], False, False),
+        ([N, M], False, False),
+        ([items(N)], False, False),
+        ([items(N, M)], False, True),
+        ([listed("Namespace", {"metadata": {"name": "n"}})], False, True),
+        ([N], True, True),
     ],
     ids=["one", "several single ones", "a list of one", "a list", "a typed list", "complete"],
 )
@@ -467,67 +350,39 @@ def test_other_namespaces_are_absent_only_beside_a_list(load, documents, complet
 )
 def test_an_empty_list_tells_its_kind_by_the_name_of_its_file(tmp_path, name, *, known):
     (tmp_path / f"{name}.json").write_text(json.dumps(items()))
-    (tmp_path / "p.json").write_text(json.dumps(obj("v1", "Pod", "p", namespace="n")))
+    (tmp_path / "p.json").write_text(json.dumps(POD))
     snapshot = load_dump([tmp_path], BUILT_IN).snapshot
     assert snapshot.absence_known(r.DEPLOYMENTS, "n") is known
+
+
+def created(time):
+    return deployment(metadata={"creationTimestamp": time})
+
+
+def other_event(**times):
+    return obj("v1", "Event", "e", namespace="n", **times)
+
+
+BEATING = {"conditions": [{"lastHeartbeatTime": "2026-11-20T11:00:00Z"}]}
+TERMINATED = {"terminated": {"finishedAt": "2026-11-20T09:00:00Z"}}
+ENDED = {"containerStatuses": [{"name": "c", "lastState": TERMINATED}]}
+STARTED = {"x": {"startTime": "2026-11-20T08:00:00Z"}}
 
 
 @pytest.mark.parametrize(
     ("document", "newest"),
     [
-        (deployment(metadata={"creationTimestamp": "2026-11-20T10:00:00Z"}), 10),
+        (created("2026-11-20T10:00:00Z"), 10),
         (deployment(status={"conditions": [{"lastUpdateTime": "2026-11-20T11:00:00Z"}]}), 11),
-        (
-            obj(
-                "v1",
-                "Node",
-                "n",
-                status={"conditions": [{"lastHeartbeatTime": "2026-11-20T11:00:00Z"}]},
-            ),
-            11,
-        ),
-        (
-            obj(
-                "v1",
-                "Event",
-                "e",
-                namespace="n",
-                series={"lastObservedTime": "2026-11-20T13:00:00.5+02:00"},
-            ),
-            11,
-        ),
-        (obj("v1", "Event", "e", namespace="n", eventTime="2026-11-20T12:00:00.000000Z"), 12),
-        (
-            obj(
-                "v1",
-                "Pod",
-                "p",
-                namespace="n",
-                status={
-                    "containerStatuses": [
-                        {
-                            "name": "c",
-                            "lastState": {"terminated": {"finishedAt": "2026-11-20T09:00:00Z"}},
-                        }
-                    ]
-                },
-            ),
-            9,
-        ),
-        (
-            obj(
-                "apps/v1",
-                "StatefulSet",
-                "s",
-                namespace="n",
-                status={"x": {"startTime": "2026-11-20T08:00:00Z"}},
-            ),
-            8,
-        ),
+        (obj("v1", "Node", "n", status=BEATING), 11),
+        (other_event(series={"lastObservedTime": "2026-11-20T13:00:00.5+02:00"}), 11),
+        (other_event(eventTime="2026-11-20T12:00:00.000000Z"), 12),
+        (POD | {"status": ENDED}, 9),
+        (obj("apps/v1", "StatefulSet", "s", namespace="n", status=STARTED), 8),
         (deployment(status={"expiresAt": "2026-11-20T10:00:00Z"}), None),
-        (deployment(metadata={"creationTimestamp": "yesterday"}), None),
-        (deployment(metadata={"creationTimestamp": "2026-11-20T10:00:00"}), None),
-        (deployment(metadata={"creationTimestamp": "9999-12-31T23:59:59-23:00"}), None),
+        (created("yesterday"), None),
+        (created("2026-11-20T10:00:00"), None),
+        (created("9999-12-31T23:59:59-23:00"), None),
         (deployment(), None),
     ],
 )
@@ -575,9 +430,7 @@ def test_malformed_documents_are_skipped_with_a_cause(load, document, cause):
         deployment(status=None),
         deployment(spec={"replicas": None}),
         deployment(status={"conditions": None}),
-        obj(
-            "v1", "Pod", "p", namespace="n", status={"containerStatuses": None, "conditions": None}
-        ),
+        POD | {"status": {"containerStatuses": None, "conditions": None}},
         obj(
             "gateway.networking.k8s.io/v1",
             "Gateway",
@@ -592,9 +445,9 @@ def test_malformed_documents_are_skipped_with_a_cause(load, document, cause):
         {"apiVersion": "v1", "kind": "Status", "details": 5, "reason": 5},
         {"apiVersion": "x/y/z", "kind": "Deployment", "metadata": {"namespace": 5}},
     ],
-)
+)  # fmt: skip
 def test_odd_documents_never_stop_the_loading(load, document):
-    """Null lists and wrong types in what is not an object of ours are lived with."""
+    """Null lists, and wrong types in objects of no interest, are put up with."""
     assert "good" in names(load(document, deployment("good")), r.DEPLOYMENTS)
 
 

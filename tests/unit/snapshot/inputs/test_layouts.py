@@ -33,13 +33,11 @@ def contents(dump, resources=frozenset(EVERY)):
 WANTED = load(forms.EXAMPLES / "broken-stack")
 
 LAYOUTS = {
-    "plain": lambda: {
-        "dump.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": ITEMS})
-    },
+    "plain": lambda: {"dump.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": ITEMS})},
     "must-gather": lambda: forms.must_gather(ITEMS),
     "support bundle": lambda: forms.support_bundle(ITEMS),
     "support bundle, old": lambda: forms.support_bundle(ITEMS, ending="yaml", typed=False),
-}
+}  # fmt: skip
 
 PACKED = {
     "tgz": forms.tar_of,

@@ -14,12 +14,9 @@ HEADER = {
     "apiVersion": "status-reporter/v1",
     "kind": "Dump",
     "collectedAt": "2026-11-20T12:00:00Z",
-    "resources": {
-        "pods": {"served": "served"},
-        "nodes": {"served": "unknown", "cause": "forbidden"},
-    },
+    "resources": {"pods": {"served": "served"}, "nodes": {"served": "unknown", "cause": "forbidden"}},
     "unknownGroups": ["kaito.sh"],
-}
+}  # fmt: skip
 PODS = {"apiVersion": "v1", "kind": "PodList", "items": []}
 SERVED = [
     {"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": each, "resources": []}
