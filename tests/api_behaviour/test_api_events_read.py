@@ -23,12 +23,7 @@ def ago_micro(**age: int) -> str:
     [
         ({}, "<unknown>", "<unknown>", 1),
         ({"firstTimestamp": ago(hours=9)}, "9h", "9h", 1),
-        (
-            {"firstTimestamp": ago(hours=60), "lastTimestamp": ago(hours=30), "count": 4},
-            "30h",
-            "2d12h",
-            4,
-        ),
+        ({"firstTimestamp": ago(hours=60), "lastTimestamp": ago(hours=30), "count": 4}, "30h", "2d12h", 4),
         ({"lastTimestamp": ago(days=9)}, "9d", "<unknown>", 1),
         (
             {
@@ -41,7 +36,7 @@ def ago_micro(**age: int) -> str:
             6,
         ),
     ],
-)
+)  # fmt: skip
 async def test_table_times(api: Api, namespace: str, fields, *, last: str, first: str, count: int):
     """Series win over timestamps, those over eventTime; a count of none prints as one."""
     path = CORE_EVENTS.format(namespace)

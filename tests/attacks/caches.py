@@ -42,15 +42,13 @@ def _mute(number):
         "arguments of containers": _template,
         "images of containers": lambda number: _ends_of(f"a/{number}/{_LONG}"),
         "names of muted reasons": _mute,
-        "metrics of a scaler": lambda number: metrics_faults(
-            f"- {number}{_LONG}", scale_to_zero=False
-        ),
+        "metrics of a scaler": lambda number: metrics_faults(f"- {number}{_LONG}", scale_to_zero=False),
         "devices of pods": _devices,
         "quantities": lambda number: amount(f"{number}{_LONG}"),
         "last words of containers": lambda number: _by_last_words(f"{number}{_LONG[:20_000]}"),
         "messages": lambda number: clean(f"{number}{_LONG}"),
     }
-)
+)  # fmt: skip
 def _(_folder, ask):
     ask(-1)
     tracemalloc.start()

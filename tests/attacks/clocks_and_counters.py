@@ -51,13 +51,9 @@ TIMES = {
     ),
     "in a spec": lambda time: _of_tenant("apps/v1", "Deployment", spec={"startTime": time}),
     "in an Event": lambda time: _of_tenant("v1", "Event", lastTimestamp=time, eventTime=time),
-    "in a Lease": lambda time: _of_tenant(
-        "coordination.k8s.io/v1", "Lease", spec={"renewTime": time}
-    ),
-    "in a kind that nobody reads": lambda time: _of_tenant(
-        "evil.io/v1", "Node", status={"time": time}
-    ),
-}
+    "in a Lease": lambda time: _of_tenant("coordination.k8s.io/v1", "Lease", spec={"renewTime": time}),
+    "in a kind that nobody reads": lambda time: _of_tenant("evil.io/v1", "Node", status={"time": time}),
+}  # fmt: skip
 LATER = {"an hour": timedelta(hours=1), "a year": timedelta(days=365)}
 
 

@@ -27,14 +27,12 @@ _SERVICE = ObjectRef("v1", "Service", "infra", _SECRET, "uid-s")
         "who changed a foreign Gateway": fired(
             message=f"Gateway infra/gw is not programmed (changed by {_SECRET} at 11:58:00Z)"
         ),
-        "whether a foreign Service is there": fired(
-            related=_SERVICE, message=f"{_SERVICE} does not exist"
-        ),
+        "whether a foreign Service is there": fired(related=_SERVICE, message=f"{_SERVICE} does not exist"),
         "the same of a namespace's own Gateway": fired(
             HARNESS, related=GATEWAY, message=f"Service infra/{_SECRET} is away"
         ),
     }
-)
+)  # fmt: skip
 def _(_folder, record):
     mirrors = [each.mirror for each in planned(record).writes]
     told = [each for each in mirrors if _SECRET in f"{each.message} {each.related}"]

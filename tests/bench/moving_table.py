@@ -41,12 +41,7 @@ _LINES: Final = (
         lambda each: each.behind_recoveries * 1e3,
         1000,
     ),
-    _Line(
-        f"{CHANGES_PER_SECOND} changes/s: part of a processor",
-        "%",
-        lambda each: each.churn.share * 100,
-        5,
-    ),
+    _Line(f"{CHANGES_PER_SECOND} changes/s: part of a processor", "%", lambda each: each.churn.share * 100, 5),
     _Line("  fault to Event, p50", "ms", lambda each: statistics.median(each.churn.told) * 1e3),
     _Line("  fault to Event, p95", "ms", lambda each: _p95(each.churn.told) * 1e3, 500),
     _Line("  fault to Event, max", "ms", lambda each: max(each.churn.told) * 1e3, 1000),
@@ -59,7 +54,7 @@ _LINES: Final = (
     _Line("resident memory after start", "MB", lambda each: each.started.resident / _MEGABYTE),
     _Line("resident memory at the end", "MB", lambda each: each.ended.resident / _MEGABYTE),
     _Line("peak memory", "MB", lambda each: each.ended.peak / _MEGABYTE),
-)
+)  # fmt: skip
 
 
 def moving_rows(found: Sequence[Moving]) -> Iterator[Row]:

@@ -65,12 +65,9 @@ async def test_a_daemon_that_does_not_start_is_noticed_at_once(tmp_path):
         ("", None),
         ('{"event": "listening", "setting": "metrics-bind-address", "address": "*:1"}', None),
         ('Warning\n{"setting": "report-bind-address", "addr', None),
-        (
-            '{"event": "x"}\n{"setting": "report-bind-address", "address": "127.0.0.1:5"}\n{"',
-            "http://127.0.0.1:5/",
-        ),
+        ('{"event": "x"}\n{"setting": "report-bind-address", "address": "127.0.0.1:5"}\n{"', "http://127.0.0.1:5/"),
     ],
-)
+)  # fmt: skip
 def test_the_page_is_where_the_log_says(log, page):
     """The log may be read while a line is being written."""
     assert page_in(log) == page

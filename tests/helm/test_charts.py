@@ -208,11 +208,7 @@ def test_the_notes_name_what_is_there(notes):
         ),
         ({}, "logSignatures", ""),
         ({"logSignatures": "a: {}"}, "", "only where logs are: podLogs is false."),
-        (
-            {"logSignatures": "a: {}", "podLogs": True},
-            "podLogs is false",
-            "(logSignatures) are read.",
-        ),
+        ({"logSignatures": "a: {}", "podLogs": True}, "podLogs is false", "(logSignatures) are read."),
         ({}, "once more", ""),
         ({"mirrorToWorkload": True}, "", "may create and patch Events in every namespace"),
         ({"mirrorToWorkload": True}, "", "describe inferenceset <name>"),
@@ -222,13 +218,9 @@ def test_the_notes_name_what_is_there(notes):
             "describe modelserving <name>",
         ),
         ({"mirrorToWorkload": True, "rbac.create": False}, "may create", "(mirrorToWorkload):"),
-        (
-            {"controlPlane.nodeProvisioner": {"name": "gpu", "namespace": "gpu"}},
-            "node provisioner",
-            "",
-        ),
+        ({"controlPlane.nodeProvisioner": {"name": "gpu", "namespace": "gpu"}}, "node provisioner", ""),
     ],
-)
+)  # fmt: skip
 def test_the_notes_promise_nothing_that_is_switched_off(notes, values, absent, *, present):
     """Notes that describe what the code no longer does mislead whoever has just installed it."""
     text = notes(values)

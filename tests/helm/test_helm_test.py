@@ -61,14 +61,11 @@ def page(*, leads: bool = False, age: float = 1.0, unknown: int = 0) -> str:
         ([page(), page()], ["0 of 2 replica(s) lead"]),
         ([page(leads=True), page(leads=True)], ["2 of 2 replica(s) lead"]),
         ([page(leads=True), page(age=181)], ["127.0.0.2: no pass in the last 180 s"]),
-        (
-            [page(leads=True, unknown=2)],
-            ["127.0.0.1: cannot read 2 resource(s); see clusterStatusUnknown"],
-        ),
+        ([page(leads=True, unknown=2)], ["127.0.0.1: cannot read 2 resource(s); see clusterStatusUnknown"]),
         ([""], ["127.0.0.1: no pass in the last 180 s", "0 of 1 replica(s) lead"]),
         ([page(leads=True), None], ["127.0.0.2: /metrics answers 500"]),
     ],
-)
+)  # fmt: skip
 def test_what_a_replica_says_is_judged(module, monkeypatch, pages, *, wrong):
     """Every replica is asked, and each fault is told with its address."""
     port = free_port()

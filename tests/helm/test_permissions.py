@@ -205,12 +205,8 @@ def test_logs_are_granted_only_where_they_are_read(switch):
 
 REVIEW_RULES = [
     {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
-    {
-        "apiGroups": ["authorization.k8s.io"],
-        "resources": ["subjectaccessreviews"],
-        "verbs": ["create"],
-    },
-]
+    {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("switch", [True, False, None])

@@ -176,21 +176,14 @@ def test_values_that_do_not_fit_together_are_not_installed(values, says):
     "values",
     [
         # Another one counts for the first, and the second has no window.
-        {
-            "grace": {"inferencesetEngineStalled": 20000},
-            "runtime.windows": {"inferencesetEngineStalled": 300},
-        },
+        {"grace": {"inferencesetEngineStalled": 20000}, "runtime.windows": {"inferencesetEngineStalled": 300}},
         {"grace": {"clusterBBRNotReady": 86400}},
         {"serviceMonitor.enabled": True, "serviceMonitor.interval": "1m30s"},
-        {
-            "serviceMonitor.enabled": True,
-            "serviceMonitor.interval": "1m",
-            "serviceMonitor.scrapeTimeout": "60000ms",
-        },
+        {"serviceMonitor.enabled": True, "serviceMonitor.interval": "1m", "serviceMonitor.scrapeTimeout": "60000ms"},
         {"image.repository": "registry.example:5000/a_b/status-reporter"},
         {"controlPlane.istiodDeployment": "istiod.v1-a"},
     ],
-)
+)  # fmt: skip
 def test_values_that_look_alike_are_installed(values):
     """What is refused is no more than what would fail later."""
     done = template(values)

@@ -92,22 +92,13 @@ def told(report):
         "nobody looked": ([SET], False),
         "a neighbour is malformed": ([SET, deployment("other", **MALFORMED)], True),
         "it is malformed itself": ([SET, deployment(PICKER, **MALFORMED)], False),
-        "one without a name is in its namespace": (
-            [SET, OTHER, deployment("", **MALFORMED)],
-            False,
-        ),
+        "one without a name is in its namespace": ([SET, OTHER, deployment("", **MALFORMED)], False),
         "one without a name is elsewhere": (
             [SET, OTHER, {**deployment(""), "metadata": {"namespace": "elsewhere"}}],
             True,
         ),
-        "one without a name and a namespace": (
-            [SET, OTHER, {**deployment(""), "metadata": 5}],
-            False,
-        ),
-        "it is there without a namespace": (
-            [SET, OTHER, obj("apps/v1", "Deployment", PICKER, namespace="")],
-            False,
-        ),
+        "one without a name and a namespace": ([SET, OTHER, {**deployment(""), "metadata": 5}], False),
+        "it is there without a namespace": ([SET, OTHER, obj("apps/v1", "Deployment", PICKER, namespace="")], False),
         "another is there without a namespace": (
             [SET, OTHER, obj("apps/v1", "Deployment", "some", namespace="")],
             True,
@@ -121,7 +112,7 @@ def told(report):
             True,
         ),
     },
-)
+)  # fmt: skip
 def test_a_missing_object_is_told_if_nothing_may_be_it(check, documents, is_told):
     """A malformed object makes itself unknown; one without a name, its kind."""
     _, report, _ = check(text(*documents))

@@ -33,11 +33,7 @@ def offered(run, *words):
         (["check", "--scrape-v"], ["--scrape-via"], ":4"),
         (["check", "--scrape-via", "ap"], ["apiserver-proxy"], ":4"),
         (["explain", "clusterKe"], ["clusterKedaNotReady", "clusterKedaKaitoScalerNotReady"], ":4"),
-        (
-            ["check", "--components", "keda-"],
-            ["keda-scaler=auto", "keda-scaler=on", "keda-scaler=off"],
-            ":4",
-        ),
+        (["check", "--components", "keda-"], ["keda-scaler=auto", "keda-scaler=on", "keda-scaler=off"], ":4"),
         (
             ["check", "--components=bbr=off,ist"],
             [
@@ -59,7 +55,7 @@ def offered(run, *words):
         (["run", "--leader-elect-"], [], ":4"),
         (["nonsense", ""], [], ":0"),
     ],
-)
+)  # fmt: skip
 def test_what_is_offered(run, words, some, *, directive):
     """Commands, flags, their values; file names where a file is meant."""
     assert offered(run, *words) == (some, directive)

@@ -74,18 +74,14 @@ PLACES = {
     "logs/n/p/c0.log": ContainerLog("n", "p", "c0"),
     "dump/logs/n/p/c0.previous.log": ContainerLog("n", "p", "c0", previous=True),
     "bundle/cluster-resources/pods/logs/n/p/c0.log": ContainerLog("n", "p", "c0"),
-    "bundle/cluster-resources/pods/logs/n/p/c0-previous.log": ContainerLog(
-        "n", "p", "c0", previous=True
-    ),
+    "bundle/cluster-resources/pods/logs/n/p/c0-previous.log": ContainerLog("n", "p", "c0", previous=True),
     "must-gather/quay-io/namespaces/n/pods/p/c0/c0/logs/current.log": ContainerLog("n", "p", "c0"),
     "namespaces/n/pods/p/c0/c0/logs/previous.log": ContainerLog("n", "p", "c0", previous=True),
-    "namespaces/n/pods/p/c0/c0/logs/previous.insecure.log": ContainerLog(
-        "n", "p", "c0", previous=True
-    ),
+    "namespaces/n/pods/p/c0/c0/logs/previous.insecure.log": ContainerLog("n", "p", "c0", previous=True),
     "logs/n/c0.log": None,
     "a.log": None,
     "logs/n/p/c0.txt": None,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "log"), PLACES.items())

@@ -15,10 +15,7 @@ from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OF_GO = {
-    "metadata": {
-        "namespace": "kube-system",
-        "name": "cluster-kaito-system.clusterkaitocontrollernotready",
-    },
+    "metadata": {"namespace": "kube-system", "name": "cluster-kaito-system.clusterkaitocontrollernotready"},
     "type": "Warning",
     "reason": "clusterKaitoControllerNotReady",
     "source": {"component": "productionstack-status-reporter"},
@@ -26,7 +23,7 @@ OF_GO = {
     "involvedObject": {"apiVersion": "v1", "kind": "Namespace", "name": "kaito-system"},
     "eventTime": "2026-01-01T00:00:00.000000Z",
     "count": 8,
-}
+}  # fmt: skip
 
 
 def test_events_of_go_are_not_ours():
@@ -37,9 +34,7 @@ def test_events_of_go_are_not_ours():
 @pytest.mark.parametrize(
     "key",
     [
-        FindingKey(
-            "clusterKaitoControllerNotReady", CLUSTER, ObjectRef("v1", "Namespace", "", "kaito")
-        ),
+        FindingKey("clusterKaitoControllerNotReady", CLUSTER, ObjectRef("v1", "Namespace", "", "kaito")),
         FindingKey(
             "inferencesetEPPNotReady",
             Subject(INFERENCESET_KIND, "n" * 63, "s" * 253),
@@ -47,7 +42,7 @@ def test_events_of_go_are_not_ours():
         ),
     ],
     ids=["short", "cut"],
-)
+)  # fmt: skip
 def test_name_is_none_that_go_gives(key):
     """Go's ends in a reason, or in a hyphen and 16 digits where it was cut."""
     assert re.fullmatch(r"[a-z0-9.-]+\.[0-9a-f]{16}", event_name(key, NOW))

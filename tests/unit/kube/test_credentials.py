@@ -121,14 +121,11 @@ async def test_a_failing_plugin_tells_no_secret(tmp_path: Path, caplog):
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (
-            "no-such-plugin",
-            "no-such-plugin: No such file or directory; install this credential plugin",
-        ),
+        ("no-such-plugin", "no-such-plugin: No such file or directory; install this credential plugin"),
         ("/no/such/plugin", "/no/such/plugin: No such file or directory; check --kubeconfig"),
     ],
     ids=["on PATH", "by its path"],
-)
+)  # fmt: skip
 async def test_a_plugin_that_is_not_installed(tmp_path: Path, command, told):
     user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": command}}
     path = kubeconfig(tmp_path / "config", "http://127.0.0.1", user)

@@ -66,11 +66,7 @@ MALFORMED = [
     (b'{"metadata":{"name":"","namespace":"n"}}', "", "metadata.name is missing"),
     (b'{"metadata":{"name":"a"}}', "a", "metadata.namespace is missing"),
     (b'{"metadata":{"name":"a","namespace":5}}', "a", "metadata.namespace is not a string"),
-    (
-        b'{"metadata":{"name":"a","namespace":"n","labels":{"k":1}}}',
-        "a",
-        "an entry of metadata.labels is not a string",
-    ),
+    (b'{"metadata":{"name":"a","namespace":"n","labels":{"k":1}}}', "a", "an entry of metadata.labels is not a string"),
     (b"{}", "", "metadata is missing"),
     (b"[]", "", "it is not an object"),
     (b"null", "", "it is not an object"),
@@ -80,7 +76,7 @@ MALFORMED = [
         "x" * 250 + "...",
         "metadata.name has more than 253 characters",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("raw", "name", "cause"), MALFORMED)

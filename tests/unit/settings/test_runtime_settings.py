@@ -21,10 +21,7 @@ def of_set(reason):
         ({"runtime_reasons": "inferencesetKVCache"}, "did you mean inferencesetKVCacheSaturated"),
         ({"runtime_reasons": of_set(t.DOWNLOAD_SLOW)}, "is not a runtime reason"),
         ({"runtime_window": "inferencesetEPPNotReady=5"}, "has no window"),
-        (
-            {"runtime_window": "inferencesetWeightDownloadSlo=5"},
-            "did you mean inferencesetWeightDownloadSlow",
-        ),
+        ({"runtime_window": "inferencesetWeightDownloadSlo=5"}, "did you mean inferencesetWeightDownloadSlow"),
         ({"runtime_window": f"{of_set(t.KV_CACHE)}=0"}, "greater than or equal to 1"),
         ({"runtime_window": of_set(t.KV_CACHE)}, "has no ="),
         ({"runtime_threshold": "kv-use=0.5"}, "did you mean kv-usage?"),
@@ -33,7 +30,7 @@ def of_set(reason):
         ({"runtime_window": f"{of_set(t.KV_CACHE)}=86400"}, "87 or more"),
         ({"scrape_interval_seconds": 1, "weight_download_window_seconds": 1500}, "2 or more"),
     ],
-)
+)  # fmt: skip
 def test_refused(settings, says):
     with pytest.raises(ValidationError, match=says.replace("?", r"\?")) as raised:
         FullEvaluationSettings(**settings)

@@ -184,12 +184,9 @@ def refusal(flags, config=None):
     ("flags", "says"),
     [
         ({"node_provisioner_name": "gpu"}, "--node-provisioner-namespace: not given; allowed: the"),
-        (
-            {"grace": "inferencesetEngineStalled=20000"},
-            "--scrape-interval-seconds: not given; allo",
-        ),
+        ({"grace": "inferencesetEngineStalled=20000"}, "--scrape-interval-seconds: not given; allo"),
     ],
-)
+)  # fmt: skip
 def test_a_setting_that_is_missing_is_not_called_a_wrong_value(flags, says):
     """It was never written, so there is no `None` or `()` to look for."""
     with pytest.raises(UsageError) as refused:

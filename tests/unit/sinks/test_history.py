@@ -29,9 +29,7 @@ def kaito(**more):
 @pytest.mark.parametrize(
     ("changes", "ended_after"),
     [
-        pytest.param(
-            [change(100)], "spec.replicas 0 to 1 by kubectl-scale at 12:01:40Z", id="last"
-        ),
+        pytest.param([change(100)], "spec.replicas 0 to 1 by kubectl-scale at 12:01:40Z", id="last"),
         pytest.param(
             [change(50, after="0"), change(100)],
             "spec.replicas 0 to 1 by kubectl-scale at 12:01:40Z",
@@ -41,7 +39,7 @@ def kaito(**more):
         pytest.param([change(-5)], None, id="before the fault"),
         pytest.param([], None, id="nothing was seen"),
     ],
-)
+)  # fmt: skip
 def test_it_says_after_what_change_a_fault_ended(changes, ended_after):
     """A fact and no proof: the last change of its objects while it lasted."""
     history = EpisodeHistory().after(later(60, kaito())).after(later(120), changes)

@@ -18,18 +18,12 @@ from tests.unit.sinks.page.reports import EPP, finding, model
     ("api_version", "kind", "namespace", "name", "told"),
     [
         ("apps/v1", "Deployment", "team", "a-predictor", "-n team describe inferenceservice a,"),
-        (
-            "serving.kserve.io/v1beta1",
-            "InferenceService",
-            "team",
-            "a",
-            "describe inferenceservice a,",
-        ),
+        ("serving.kserve.io/v1beta1", "InferenceService", "team", "a", "describe inferenceservice a,"),
         # What is copied into a shell holds proper names only.
         ("apps/v1", "Deployment", "team;reboot", "a-predictor", "kubectl -n <namespace> describe"),
     ],
     ids=["an object of the subject is at fault", "the subject itself is", "no proper name"],
-)
+)  # fmt: skip
 def test_names_are_filled_in(api_version, kind, namespace, *, name, told):
     """Whoever is paged copies the command as it stands."""
     subject = model("a", kind=INFERENCESERVICE_KIND)
@@ -42,14 +36,9 @@ def test_names_are_filled_in(api_version, kind, namespace, *, name, told):
     ("api_version", "kind", "name", "told"),
     [
         ("v1", "Pod", "a-0", "kubectl -n team describe pod a-0, and its logs"),
-        (
-            "kaito.sh/v1beta1",
-            "Workspace",
-            "a",
-            "kubectl -n team describe workspace.kaito.sh a: no pod is at fault.",
-        ),
+        ("kaito.sh/v1beta1", "Workspace", "a", "kubectl -n team describe workspace.kaito.sh a: no pod is at fault."),
     ],
-)
+)  # fmt: skip
 def test_a_pod_is_named_where_there_is_one(api_version, kind, name, *, told):
     """A replica without a pod leaves no pod to describe, only what it is made by."""
     related = ObjectRef(api_version, kind, "team", name)
@@ -129,15 +118,12 @@ def test_ages_are_written_as_kubectl_writes_them(seconds, text):
         ((0, 1, 1), "1 model serves, degraded"),
         ((0, 3, 2), "3 models in 2 namespaces serve, degraded"),
         ((2, 1, 1), "2 models do not serve, 1 serves degraded"),
-        (
-            (930, 0, 1, 70),
-            "930 models do not serve because of it; 70 more do not serve for other causes",
-        ),
+        ((930, 0, 1, 70), "930 models do not serve because of it; 70 more do not serve for other causes"),
         ((0, 1, 1, 1), "1 model serves, degraded; 1 more does not serve for other causes"),
         ((0, 0, 0, 2), "2 models do not serve for other causes"),
         ((1, 2, 3), "1 model does not serve, 2 serve degraded, in 3 namespaces"),
     ],
-)
+)  # fmt: skip
 def test_impact_in_words(counts, text):
     """The models that do not serve come first, and each number has its verb."""
     assert impact_text(Impact(*counts)) == text

@@ -46,14 +46,11 @@ async def test_grants(sandbox: Sandbox, api: Api):
         ({"verb": "list", "resource": "configmaps"}, True),
         ({"verb": "watch", "resource": "configmaps"}, False),
         ({"verb": "list", "resource": "configmaps", "group": "apps"}, False),
-        (
-            {"verb": "patch", "group": "apps", "resource": "deployments", "subresource": "status"},
-            True,
-        ),
+        ({"verb": "patch", "group": "apps", "resource": "deployments", "subresource": "status"}, True),
         ({"verb": "patch", "group": "apps", "resource": "deployments"}, False),
     ],
     ids=str,
-)
+)  # fmt: skip
 async def test_reviews_answer_by_the_rules(sandbox: Sandbox, api: Api, asked, *, allowed):
     """Reviews are allowed to everybody and say what the rules say."""
     sandbox.access.allow_only(

@@ -173,27 +173,12 @@ def test_load_takes_lists_apart(sandbox: Sandbox):
     [
         ("kaito.sh/v1beta1", "Workspace", "team", "workspaces.kaito.sh"),
         ("gateway.networking.k8s.io/v1", "Gateway", "team", "gateways.gateway.networking.k8s.io"),
-        (
-            "gateway.networking.k8s.io/v1",
-            "GatewayClass",
-            "",
-            "gatewayclasses.gateway.networking.k8s.io",
-        ),
+        ("gateway.networking.k8s.io/v1", "GatewayClass", "", "gatewayclasses.gateway.networking.k8s.io"),
         ("karpenter.sh/v1", "NodeClaim", "", "nodeclaims.karpenter.sh"),
-        (
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            "team",
-            "horizontalpodautoscalers.autoscaling",
-        ),
-        (
-            "security.istio.io/v1",
-            "AuthorizationPolicy",
-            "team",
-            "authorizationpolicies.security.istio.io",
-        ),
+        ("autoscaling/v2", "HorizontalPodAutoscaler", "team", "horizontalpodautoscalers.autoscaling"),
+        ("security.istio.io/v1", "AuthorizationPolicy", "team", "authorizationpolicies.security.istio.io"),
     ],
-)
+)  # fmt: skip
 def test_load_makes_kinds_served(sandbox: Sandbox, api_version, kind, *, namespace, resource):
     """A kind without definition is served because objects of it exist."""
     metadata = {"name": "o", **({"namespace": namespace} if namespace else {})}

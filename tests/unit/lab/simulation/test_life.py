@@ -55,18 +55,14 @@ def test_a_download_that_becomes_slower_keeps_what_has_arrived():
             {"request_success_total": 750, "num_preemptions_total": 0},
             {"num_requests_running": 9, "engine_healthy": 1, "engine_sleep_state": 1},
         ),
-        (
-            Phase.IDLE,
-            {"request_success_total": 0, "generation_tokens_total": 0},
-            {"num_requests_running": 0},
-        ),
+        (Phase.IDLE, {"request_success_total": 0, "generation_tokens_total": 0}, {"num_requests_running": 0}),
         (
             Phase.SATURATED,
             {"num_preemptions_total": 120, "request_success_total": 1200},
             {"kv_cache_usage_perc": 0.98, "num_requests_waiting": 14},
         ),
     ],
-)
+)  # fmt: skip
 def test_five_minutes_in_a_phase(phase: Phase, grown: dict[str, float], gauges: dict[str, float]):
     """Totals grow as the phase has it, and none ever falls."""
     life = in_phase(phase)

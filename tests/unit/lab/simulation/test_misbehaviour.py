@@ -36,10 +36,7 @@ SEEN: dict[Misbehaviour, tuple[str, Callable[[Received], bool]]] = {
     M.HUGE_PAGE: ("closed", lambda got: len(got.body) > 12 * MIB and not short(got)),
     M.LONG_LINE: ("closed", lambda got: max(map(len, got.body.split(b"\n"))) > MIB),
     M.LONG_HEADER: ("closed", lambda got: len(got.head) > MIB),
-    M.GZIP_BOMB: (
-        "closed",
-        lambda got: len(got.body) < MIB // 8 and len(gzip.decompress(got.body)) == 64 * MIB,
-    ),
+    M.GZIP_BOMB: ("closed", lambda got: len(got.body) < MIB // 8 and len(gzip.decompress(got.body)) == 64 * MIB),
     M.TRUNCATED: ("closed", short),
     M.TRUNCATED_CHUNKED: ("closed", lambda got: not got.body.endswith(b"0\r\n\r\n")),
     M.NUL: ("closed", lambda got: got.body.count(b"\x00") == 1),
@@ -50,7 +47,7 @@ SEEN: dict[Misbehaviour, tuple[str, Callable[[Received], bool]]] = {
     M.UNAVAILABLE: ("closed", lambda got: got.status == 503),
     M.NOT_FOUND: ("closed", lambda got: got.status == 404),
     M.REDIRECT: ("closed", lambda got: got.header("Location") == "http://192.0.2.1/"),
-}
+}  # fmt: skip
 
 
 def test_complete():

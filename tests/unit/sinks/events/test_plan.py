@@ -106,9 +106,7 @@ CLEARING = finding(Disposition.CLEARING)
         pytest.param([finding(primary=False)], [written(11)], [Purpose.CHANGE], id="not primary"),
         pytest.param([finding()], [written(-3)], [], id="just written by a clock that is ahead"),
         pytest.param([finding()], [written(-3600)], [Purpose.REFRESH], id="a clock was set back"),
-        pytest.param(
-            [finding(message="x")], [written(-3600)], [Purpose.CHANGE], id="set back, and changed"
-        ),
+        pytest.param([finding(message="x")], [written(-3600)], [Purpose.CHANGE], id="set back, and changed"),
         pytest.param([finding()], [written(5, state="over")], [Purpose.FIRE], id="fires again"),
         pytest.param([finding()], [written(5, state="stale")], [Purpose.FIRE], id="known again"),
         pytest.param([STALE], [written(600)], [Purpose.STALE], id="stale is marked, not refreshed"),
@@ -117,17 +115,13 @@ CLEARING = finding(Disposition.CLEARING)
         pytest.param([CLEARING], [written(600)], [], id="clearing is left alone"),
         pytest.param([], [written(5)], [Purpose.CLOSE], id="recovered or gone"),
         pytest.param([], [written(5, state="over")], [], id="over once"),
-        pytest.param(
-            [finding(Disposition.SUPPRESSED)], [written(5)], [Purpose.CLOSE], id="suppressed"
-        ),
-        pytest.param(
-            [finding(Disposition.SECONDARY)], [written(5)], [Purpose.CLOSE], id="outranked"
-        ),
+        pytest.param([finding(Disposition.SUPPRESSED)], [written(5)], [Purpose.CLOSE], id="suppressed"),
+        pytest.param([finding(Disposition.SECONDARY)], [written(5)], [Purpose.CLOSE], id="outranked"),
         pytest.param([finding(Disposition.PENDING)], [], [], id="pending"),
         pytest.param([finding(Disposition.HELD)], [], [], id="held"),
         pytest.param([finding(Disposition.MUTED)], [], [], id="muted"),
     ],
-)
+)  # fmt: skip
 def test_writes_follow_the_report(now, records, purposes):
     plan = planned(report(*now), *records)
     assert [write.purpose for write in plan.writes] == purposes

@@ -38,13 +38,9 @@ def purposes(plan):
     [
         pytest.param(fired(), ("InferenceSet", "llama", "uid-llama"), id="a model"),
         pytest.param(ready(), ("InferenceSet", "llama", "uid-llama"), id="a model is ready"),
-        pytest.param(
-            fired(HARNESS, related=GATEWAY), ("Gateway", "gateway", "uid-gateway"), id="at fault"
-        ),
+        pytest.param(fired(HARNESS, related=GATEWAY), ("Gateway", "gateway", "uid-gateway"), id="at fault"),
         pytest.param(fired(HARNESS, related=replace(GATEWAY, name="x")), None, id="it is missing"),
-        pytest.param(
-            fired(HARNESS, related=replace(GATEWAY, namespace="istio")), None, id="it is elsewhere"
-        ),
+        pytest.param(fired(HARNESS, related=replace(GATEWAY, namespace="istio")), None, id="it is elsewhere"),
         pytest.param(
             fired(HARNESS, related=replace(GATEWAY, kind="Widget", api_version="x.io/v1")),
             ("Widget", "gateway", "uid-gateway"),
@@ -63,7 +59,7 @@ def purposes(plan):
             id="what several models need",
         ),
     ],
-)
+)  # fmt: skip
 def test_on_which_object_an_event_is_mirrored(record, target):
     """In the object's own namespace, with its uid: else kubectl describe does not find it."""
     found = [

@@ -49,11 +49,7 @@ def kaito(disposition=FIRING, since=0):
     ("reports", "told"),
     [
         pytest.param([later(60, kaito())], ["since 12:00:00 (60s)"], id="goes on"),
-        pytest.param(
-            [later(60, kaito()), later(90, kaito(CLEARING))],
-            ["since 12:00:00 (90s)"],
-            id="clearing goes on",
-        ),
+        pytest.param([later(60, kaito()), later(90, kaito(CLEARING))], ["since 12:00:00 (90s)"], id="clearing goes on"),
         pytest.param([later(60, kaito()), later(90)], ["12:00:00 to 12:01:30 (90s)"], id="over"),
         pytest.param(
             [later(60, kaito()), later(90, kaito(SUPPRESSED))],
@@ -103,7 +99,7 @@ def kaito(disposition=FIRING, since=0):
             id="the day is told of what is old",
         ),
     ],
-)
+)  # fmt: skip
 def test_episodes_are_told(reports, told):
     assert [said(row) for row in strip(*reports).rows] == told
 

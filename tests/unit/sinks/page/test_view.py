@@ -113,23 +113,16 @@ def outline(findings):
             [(EPP, [PODS])],
             id="a circle loses nothing",
         ),
-        pytest.param(
-            (finding(INFRA, model("a"), HELD, by=(KAITO,)),),
-            [],
-            [INFRA],
-            id="held by what has recovered",
-        ),
+        pytest.param((finding(INFRA, model("a"), HELD, by=(KAITO,)),), [], [INFRA], id="held by what has recovered"),
         pytest.param(
             (finding(KAITO, CLUSTER, PENDING), finding(INFRA, model("a"), HELD, by=(KAITO,))),
             [],
             [(KAITO, [INFRA])],
             id="below what is pending",
         ),
-        pytest.param(
-            (finding("customFault", CLUSTER),), ["customFault"], [], id="not in the catalogue"
-        ),
+        pytest.param((finding("customFault", CLUSTER),), ["customFault"], [], id="not in the catalogue"),
     ],
-)
+)  # fmt: skip
 def test_the_cause_comes_first_and_what_it_explains_hangs_below(findings, causes, others):
     shown = view(*findings)
     assert (outline(shown.causes), outline(shown.others)) == (causes, others)
