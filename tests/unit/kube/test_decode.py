@@ -93,8 +93,6 @@ def test_one_bad_object_is_named_and_its_neighbours_are_kept(raw, name, cause):
     assert decode_object(PODS, raw) == skipped
 
 
-def test_cluster_scoped_objects_need_no_namespace():
-    assert decode_page(NODES, page(b'{"metadata":{"name":"a"}}')).objects[0].namespace == ""
 
 
 def test_an_object_nested_too_deeply_hides_nobody():
@@ -192,11 +190,3 @@ def test_null_items_are_an_empty_list():
     assert decode_page(PODS, body).objects == ()
 
 
-@pytest.mark.parametrize("document", [[], {}, [1, [2, "a]"], {"b": "\\"}], {"a:b": [1], "c": {}}])
-def test_children_splits_like_json(document):
-    """Taking a document apart gives what its entries are."""
-    parts = [json.loads(part) for part in children(json.dumps(document).encode())]
-    if isinstance(document, dict):
-        assert dict(zip(parts[::2], parts[1::2], strict=True)) == document
-    else:
-        assert parts == document

@@ -84,12 +84,6 @@ def test_versions_count_where_objects_are_written():
     assert store.objects["n", "p"].metadata.resource_version == "2"
 
 
-def test_a_deletion_is_a_change():
-    store = Store(PODS)
-    store.apply(FrameType.ADDED, pod("1"))
-    store.apply(FrameType.MODIFIED, pod("2"))
-    store.apply(FrameType.DELETED, pod("3"))
-    assert store.objects == {}
 
 
 @pytest.mark.parametrize("folder", ["healthy-stack", "broken-stack", "modelserving/healthy"])
