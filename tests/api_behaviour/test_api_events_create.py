@@ -3,6 +3,7 @@
 import pytest
 
 from tests.api_behaviour.api_client import CORE_EVENTS, MICRO, Api, new_event, old_event, unique
+from tests.tables import rows
 
 
 def fields_of(answer) -> set[str]:
@@ -86,10 +87,15 @@ async def test_required_and_bounded_fields(api: Api, namespace: str, field):
         assert says in answer.json["message"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "code"),
-    [("", 201), ("x" * 1024, 201), ("x" * 1025, 422), ("€" * 341, 201), ("€" * 342, 422)],
-    ids=["empty", "limit", "over", "limit in bytes", "over in bytes"],
+    {
+        "empty": ("", 201),
+        "limit": ("x" * 1024, 201),
+        "over": ("x" * 1025, 422),
+        "limit in bytes": ("€" * 341, 201),
+        "over in bytes": ("€" * 342, 422),
+    },
 )
 async def test_new_style_message_is_bounded(api: Api, namespace: str, message, *, code):
     """With eventTime a message has at most 1024 bytes, characters do not count."""

@@ -53,14 +53,11 @@ async def test_force_is_for_apply(api: Api, path: str):
     ("patch", "containers"),
     [
         ([{"name": "main", "image": "example.com/app:2"}], {"main": "example.com/app:2"}),
-        (
-            [{"name": "side", "image": "example.com/side:1"}],
-            {"main": "example.com/app:1", "side": "example.com/side:1"},
-        ),
+        ([{"name": "side", "image": "example.com/side:1"}], {"main": "example.com/app:1", "side": "example.com/side:1"}),
         ([{"name": "side", "image": "s"}, {"name": "main", "$patch": "delete"}], {"side": "s"}),
         ([{"$patch": "replace"}, {"name": "only", "image": "o"}], {"only": "o"}),
     ],
-)
+)  # fmt: skip
 async def test_strategic_lists(api: Api, deployments: str, patch, *, containers):
     """A strategic merge patch knows containers by name."""
     await api.made(deployments, deployment("d"))

@@ -180,14 +180,8 @@ _DIGITS = "9" * 5_000
 """More than Python makes a number of."""
 
 _TEXTS = {
-    "what the scheduler counts": (
-        f"0/{_DIGITS} nodes are available: {_DIGITS} node(s) had untolerated taint(s).",
-        counts_of,
-    ),
-    "taints of the scheduler": (
-        f"{_DIGITS} node(s) had untolerated taint(s)",
-        lambda text: waited_for(text, table_of(())),
-    ),
+    "what the scheduler counts": (f"0/{_DIGITS} nodes are available: {_DIGITS} node(s) had untolerated taint(s).", counts_of),
+    "taints of the scheduler": (f"{_DIGITS} node(s) had untolerated taint(s)", lambda text: waited_for(text, table_of(()))),
     "how many a rollout may take away": (
         f"{_DIGITS}%",
         lambda text: (
@@ -203,7 +197,7 @@ _TEXTS = {
             ScrapedPods(kind=SubjectKind("a"), not_ready=""),
         ),
     ),
-}
+}  # fmt: skip
 
 
 @attacks({f"{name}, of five thousand digits": row for name, row in _TEXTS.items()})

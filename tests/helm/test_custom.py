@@ -208,10 +208,7 @@ def test_reasons_of_the_values_may_be_named(values):
             {**ALL, "disableReasons": ["clusterVectorStoreNotRedy"]},
             "disableReasons names clusterVectorStoreNotRedy, which is not a reason",
         ),
-        (
-            {**ALL, "grace": {"clusterVectorStoreNotRedy": 5}},
-            "grace names clusterVectorStoreNotRedy, which is not a reason",
-        ),
+        ({**ALL, "grace": {"clusterVectorStoreNotRedy": 5}}, "grace names clusterVectorStoreNotRedy, which is not a reason"),
         ({**ALL, "disableReasons": ["nodeNotReady"]}, "did you mean clusterNodeNotReady?"),
         (
             {**ALL, "extraArgs": ["--config=/mine.yaml"]},
@@ -230,7 +227,7 @@ def test_reasons_of_the_values_may_be_named(values):
             f"customComponents[1].reason is {NAME}, which is taken: choose another name",
         ),
     ],
-)
+)  # fmt: skip
 def test_names_that_are_not_there(values, says):
     done = template(values)
     assert done.returncode != 0

@@ -30,11 +30,9 @@ MESH = {
 OTHERS_LEASES = {
     "apiGroups": [LEASES.group],
     "resources": [LEASES.plural],
-    "resourceNames": sorted(
-        name for part in shared_parts(BUILT_IN) for each in part.controllers for name in each.leases
-    ),
+    "resourceNames": sorted(name for part in shared_parts(BUILT_IN) for each in part.controllers for name in each.leases),
     "verbs": ["get"],
-}
+}  # fmt: skip
 PAGES = {"apiGroups": [""], "resources": ["pods/proxy"], "verbs": ["get"]}
 EVENT_RULE = {
     "apiGroups": [""],

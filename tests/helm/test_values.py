@@ -113,10 +113,7 @@ def walk(node, path=""):
             {"leaderElection.leaseDurationSeconds": 10},
             "leaderElection.leaseDurationSeconds is 10: it must be more than renewDeadlineSeconds",
         ),
-        (
-            {"leaderElection.retryPeriodSeconds": 9},
-            "leaderElection.renewDeadlineSeconds is 10: it must be more than 1.2 times",
-        ),
+        ({"leaderElection.retryPeriodSeconds": 9}, "leaderElection.renewDeadlineSeconds is 10: it must be more than 1.2 times"),
         (
             {"runtime.windows": {"inferencesetEngineStalled": 20000}},
             "scrape.intervalSeconds is 15: it must be 21 or more, because the longest window is 20000 s",
@@ -164,7 +161,7 @@ def walk(node, path=""):
             "modelServing.status is roles and stacks.kthena is off: no ModelServing is looked at",
         ),
     ],
-)
+)  # fmt: skip
 def test_values_that_do_not_fit_together_are_not_installed(values, says):
     """A schema cannot compare values; the template does, with the program's own rule."""
     rendered = template(values)

@@ -7,6 +7,8 @@ import shlex
 import pytest
 import yaml
 
+from tests.tables import rows
+
 CERTIFICATE = {
     "group": "cert-manager.io", "version": "v1", "plural": "certificates", "kind": "Certificate",
     "type": "Ready",
@@ -56,17 +58,19 @@ def _check(run, tmp_path):
     return check
 
 
-@pytest.mark.parametrize(
+@rows(
     ("documents", "told"),
-    [
-        ([NAMESPACE, statefulset(2), certificate("True")], []),
-        (
+    {
+        "well": ([NAMESPACE, statefulset(2), certificate("True")], []),
+        "down": (
             [NAMESPACE, statefulset(0), certificate("True")],
             ["StatefulSet vectors/qdrant is down: not all pods are ready, 0/2 ready"],
         ),
-        ([NAMESPACE, certificate("False")], ["Certificate vectors/edge: Ready is False"]),
-    ],
-    ids=["well", "down", "a kind that is not in the dump is unknown, not missing"],
+        "a kind that is not in the dump is unknown, not missing": (
+            [NAMESPACE, certificate("False")],
+            ["Certificate vectors/edge: Ready is False"],
+        ),
+    },
 )
 def test_what_is_declared_is_judged(check, documents, told):
     """A dump of nothing else is enough: the cluster is judged by what was declared."""
@@ -84,15 +88,14 @@ def crds(name: str) -> dict:
     }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("served", "note"),
-    [
-        ("certificatess.cert-manager.io", "; did you mean certificatess.cert-manager.io?"),
-        ("widgets.example.com", ", so it reports nothing."),
-        ("certificates.cert-manager.io", None),
-    ],
-    ids=["misspelt", "not installed", "served"],
-)
+    {
+        "misspelt": ("certificatess.cert-manager.io", "; did you mean certificatess.cert-manager.io?"),
+        "not installed": ("widgets.example.com", ", so it reports nothing."),
+        "served": ("certificates.cert-manager.io", None),
+    },
+)  # fmt: skip
 def test_a_declared_kind_that_is_not_served_is_noted(check, served, note):
     """Else a misspelt name would be silent for ever."""
     _, out, _ = check(NAMESPACE, statefulset(2), crds(served), options=("-o", "text"))

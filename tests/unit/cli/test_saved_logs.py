@@ -125,12 +125,9 @@ def as_zip(files, path):
 LAYOUTS = {
     "by hand": {"logs/n/p/c0.previous.log": CAUSE, "logs/n/p/c1.log": OTHER},
     "by hand, without --previous": {"logs/n/p/c0.log": CAUSE, "logs/n/p/c1.log": OTHER},
-    "must-gather": {
-        "namespaces/n/pods/p/c0/c0/logs/previous.log": CAUSE,
-        "namespaces/n/pods/p/c1/c1/logs/current.log": OTHER,
-    },
+    "must-gather": {"namespaces/n/pods/p/c0/c0/logs/previous.log": CAUSE, "namespaces/n/pods/p/c1/c1/logs/current.log": OTHER},
     "cluster-info dump": {"n/p/logs.txt": STREAM},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("files", LAYOUTS.values(), ids=LAYOUTS)

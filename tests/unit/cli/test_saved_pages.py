@@ -8,6 +8,7 @@ import pytest
 
 from lab.simulation import Life, Phase, render
 from tests.tables import of_inferencesets as t
+from tests.tables import rows
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PHI = "chat-models/phi-4-mini-dbr9r-0"
@@ -68,13 +69,13 @@ def test_pages_of_several_times_make_a_window(save, check):
     assert report["skipped"] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     "ages",
-    [
-        pytest.param((0,), id="a single page"),
-        pytest.param((0, 20, 40), id="a part of the window"),
-        pytest.param((0, 10, 20, 30, 200, 210), id="a hole in the window"),
-    ],
+    {
+        "a single page": (0,),
+        "a part of the window": (0, 20, 40),
+        "a hole in the window": (0, 10, 20, 30, 200, 210),
+    },
 )
 def test_pages_that_make_no_window_raise_nothing(save, check, ages):
     """They end nothing either: the stack is as ready as without them."""

@@ -12,6 +12,7 @@ from reporter.metrics.scraping.targets import find_targets
 from reporter.snapshot.dump import load_dump
 from reporter.stacks import STACKS
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import rows
 from tests.unit.metrics.pages.reading import PAGES
 
 PICKED = [each.name for each in STACKS if each.pickers]
@@ -86,13 +87,13 @@ def test_a_picker_without_endpoints(dump, check, *, page, says, state):
     assert states[str(picker.subject)] == state
 
 
-@pytest.mark.parametrize(
+@rows(
     ("page", "ages"),
-    [
-        pytest.param(PAGE, range(0, 75, 15), id="it has endpoints"),
-        pytest.param("go_goroutines 12\n", range(0, 75, 15), id="the page of something else"),
-        pytest.param(NONE, (0,), id="a single page"),
-    ],
+    {
+        "it has endpoints": (PAGE, range(0, 75, 15)),
+        "the page of something else": ("go_goroutines 12\n", range(0, 75, 15)),
+        "a single page": (NONE, (0,)),
+    },
 )
 def test_what_raises_nothing(dump, check, *, page, ages):
     picker = save(dump, page, ages)

@@ -6,6 +6,7 @@ import weakref
 import pytest
 
 from reporter.daemon.passes import EVERY_SECONDS, LATEST_SECONDS, Garbage
+from tests.tables import rows
 
 
 class Clock:
@@ -31,15 +32,14 @@ def _collector():
     gc.set_threshold(*thresholds)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("after", "rests", "walks"),
-    [
-        (EVERY_SECONDS - 1, True, False),
-        (EVERY_SECONDS, True, True),
-        (EVERY_SECONDS, False, False),
-        (LATEST_SECONDS, False, True),
-    ],
-    ids=["rests, just walked", "rests", "moves", "moves for hours"],
+    {
+        "rests, just walked": (EVERY_SECONDS - 1, True, False),
+        "rests": (EVERY_SECONDS, True, True),
+        "moves": (EVERY_SECONDS, False, False),
+        "moves for hours": (LATEST_SECONDS, False, True),
+    },
 )
 def test_when(after, rests, walks):
     clock = Clock()

@@ -10,6 +10,7 @@ from lab.sandbox import Sandbox
 from lab.sandbox.access import Rule
 from reporter.daemon.listeners import ALLOWED_SECONDS, KEPT, REFUSED_SECONDS, MetricsAccess
 from reporter.kube.client import connect
+from tests.tables import rows
 
 GOOD, STRANGE = "prometheus", "tenant"
 
@@ -52,20 +53,19 @@ async def _guarded(tmp_path):
                 yield guarded
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_with", "status", "word"),
-    [
-        ({}, 401, "bearer token is missing"),
-        ({"header": "Basic eDp5"}, 401, "bearer token is missing"),
-        ({"header": "Bearer "}, 401, "bearer token is missing"),
-        ({"token": "x" * 20_000}, 400, ""),
-        ({"token": "unknown"}, 401, "does not know this token"),
-        ({"token": STRANGE}, 403, "tenant may not get /metrics: bind it to a ClusterRole"),
-        ({"token": GOOD}, 200, "the page"),
-        ({"header": f"bearer  {GOOD} "}, 200, "the page"),
-    ],
-    ids=["none", "basic", "empty", "long", "unknown", "no-right", "good", "blanks"],
-)
+    {
+        "none": ({}, 401, "bearer token is missing"),
+        "basic": ({"header": "Basic eDp5"}, 401, "bearer token is missing"),
+        "empty": ({"header": "Bearer "}, 401, "bearer token is missing"),
+        "long": ({"token": "x" * 20_000}, 400, ""),
+        "unknown": ({"token": "unknown"}, 401, "does not know this token"),
+        "no-right": ({"token": STRANGE}, 403, "tenant may not get /metrics: bind it to a ClusterRole"),
+        "good": ({"token": GOOD}, 200, "the page"),
+        "blanks": ({"header": f"bearer  {GOOD} "}, 200, "the page"),
+    },
+)  # fmt: skip
 async def test_who_may_read(guarded, request_with, status, word):
     got, text = await guarded.get(**request_with)
     assert got == status

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-import pytest
 from structlog.testing import capture_logs
 
 from reporter.catalogue.resources import DEPLOYMENTS
@@ -16,6 +15,7 @@ from reporter.snapshot.dump import load_dump
 from reporter.snapshot.table import Table
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullDaemonSettings
+from tests.tables import rows
 from tests.unit.probes.building import at
 
 HEALTHY = load_dump([Path(__file__).parents[3] / "examples" / "healthy-stack"], BUILT_IN).snapshot
@@ -153,10 +153,14 @@ async def test_a_check_that_fails_is_counted_and_the_next_one_takes_place():
     checking.cancel()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("late", "busy", "checked"),
-    [(-1, False, False), (0, False, True), (0, True, False), (EVERY, True, True)],
-    ids=["too early", "quiet", "busy", "busy for long"],
+    {
+        "too early": (-1, False, False),
+        "quiet": (0, False, True),
+        "busy": (0, True, False),
+        "busy for long": (EVERY, True, True),
+    },
 )
 async def test_a_check_waits_for_a_quiet_moment_but_not_for_ever(late, busy, checked):
     """It takes the processor that a pass needs, and must take place under churn too."""

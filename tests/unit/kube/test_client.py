@@ -55,15 +55,10 @@ async def get(client, **options):
         (lambda: web.Response(status=404, text="<p>", content_type="text/html"), NotJson),
         (lambda: web.Response(status=302, headers={"Location": "http://elsewhere/"}), NotJson),
         (lambda: web.Response(body=b"x" * 2000), AnswerTooLarge),
-        (
-            lambda: web.Response(
-                body=gzip.compress(b" " * 50_000_000), headers={"Content-Encoding": "gzip"}
-            ),
-            AnswerTooLarge,
-        ),
+        (lambda: web.Response(body=gzip.compress(b" " * 50_000_000), headers={"Content-Encoding": "gzip"}), AnswerTooLarge),
         (lambda: web.Response(body=b"zz", headers={"Content-Encoding": "gzip"}), ConnectionFailed),
     ],
-)
+)  # fmt: skip
 async def test_each_answer_has_its_error(client_for, answer, error):
     """Each kind of refusal becomes the exception that callers tell apart, and nothing else."""
 

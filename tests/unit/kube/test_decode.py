@@ -1,11 +1,10 @@
 """Pages and frames: what is well-formed is read, the rest is skipped by name."""
 
 import asyncio
-import json
 
 import pytest
 
-from reporter.catalogue.resources import ENVOYFILTERS, NODES, PODS
+from reporter.catalogue.resources import ENVOYFILTERS, PODS
 from reporter.kube.decode import (
     FrameType,
     TooDeep,
@@ -16,7 +15,7 @@ from reporter.kube.decode import (
 )
 from reporter.kube.errors import Gone, NotJson
 from reporter.model.report import SkippedObject
-from reporter.snapshot.decode import children, decode_object
+from reporter.snapshot.decode import decode_object
 
 GOOD = b'{"metadata":{"name":"good","namespace":"n","resourceVersion":"3"}}'
 DEEP = (
@@ -91,8 +90,6 @@ def test_one_bad_object_is_named_and_its_neighbours_are_kept(raw, name, cause):
     (frame,) = decode_frames(PODS, b'{"type":"ADDED","object":' + raw + b"}")
     assert frame.content == skipped
     assert decode_object(PODS, raw) == skipped
-
-
 
 
 def test_an_object_nested_too_deeply_hides_nobody():
@@ -188,5 +185,3 @@ def test_frames_that_come_together_are_what_they_are_alone(other):
 def test_null_items_are_an_empty_list():
     body = b'{"kind":"PodList","metadata":{"resourceVersion":"1"},"items":null}'
     assert decode_page(PODS, body).objects == ()
-
-

@@ -15,6 +15,7 @@ from reporter.model.objects import EnvoyFilter, Namespace, Pod, Service
 from reporter.model.report import SkippedObject
 from reporter.snapshot.dump import load_dump
 from reporter.stacks import BUILT_IN
+from tests.tables import rows
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -29,15 +30,14 @@ def pod(version, phase="Running", **metadata):
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("after", "changes"),
-    [
-        (pod("2"), 1),
-        (pod("2", phase="Failed"), 2),
-        (pod("2", labels={"a": "b"}), 2),
-        (pod("2", uid="other"), 2),
-    ],
-    ids=["a field nobody reads", "status", "labels", "another object of that name"],
+    {
+        "a field nobody reads": (pod("2"), 1),
+        "status": (pod("2", phase="Failed"), 2),
+        "labels": (pod("2", labels={"a": "b"}), 2),
+        "another object of that name": (pod("2", uid="other"), 2),
+    },
 )
 def test_a_change_is_one_of_what_is_read(after, changes):
     """Heartbeats and managed fields ask for no pass."""
@@ -82,8 +82,6 @@ def test_versions_count_where_objects_are_written():
     store.apply(FrameType.ADDED, pod("1"))
     store.apply(FrameType.MODIFIED, pod("2"))
     assert store.objects["n", "p"].metadata.resource_version == "2"
-
-
 
 
 @pytest.mark.parametrize("folder", ["healthy-stack", "broken-stack", "modelserving/healthy"])

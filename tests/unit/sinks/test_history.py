@@ -9,6 +9,7 @@ from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition, Impact, SpecChange
 from reporter.model.subject import ObjectRef
 from reporter.sinks.history import EpisodeHistory
+from tests.tables import rows
 from tests.unit.sinks.page.reports import KAITO, NOW, finding, later
 
 DEPLOYMENT = ObjectRef("apps/v1", "Deployment", "kaito-system", "kaito-workspace")
@@ -26,19 +27,15 @@ def kaito(**more):
     return replace(finding(KAITO, since=NOW), related=DEPLOYMENT, **more)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "ended_after"),
-    [
-        pytest.param([change(100)], "spec.replicas 0 to 1 by kubectl-scale at 12:01:40Z", id="last"),
-        pytest.param(
-            [change(50, after="0"), change(100)],
-            "spec.replicas 0 to 1 by kubectl-scale at 12:01:40Z",
-            id="the last of several",
-        ),
-        pytest.param([change(100, OTHER)], None, id="of another object"),
-        pytest.param([change(-5)], None, id="before the fault"),
-        pytest.param([], None, id="nothing was seen"),
-    ],
+    {
+        "last": ([change(100)], "spec.replicas 0 to 1 by kubectl-scale at 12:01:40Z"),
+        "the last of several": ([change(50, after="0"), change(100)], "spec.replicas 0 to 1 by kubectl-scale at 12:01:40Z"),
+        "of another object": ([change(100, OTHER)], None),
+        "before the fault": ([change(-5)], None),
+        "nothing was seen": ([], None),
+    },
 )  # fmt: skip
 def test_it_says_after_what_change_a_fault_ended(changes, ended_after):
     """A fact and no proof: the last change of its objects while it lasted."""

@@ -74,14 +74,11 @@ def test_a_cause_says_what_since_when_and_what_to_do():
         ),
         ({"disposition": Disposition.SECONDARY, "by": ("a", "b")}, "  outranked by a, b"),
         ({"disposition": Disposition.HELD, "by": ("a",)}, "  waits for a"),
-        (
-            {"disposition": Disposition.PENDING, "fires_at": NOW + timedelta(seconds=30)},
-            "  fires in 30s at the earliest",
-        ),
+        ({"disposition": Disposition.PENDING, "fires_at": NOW + timedelta(seconds=30)}, "  fires in 30s at the earliest"),
         ({"disposition": Disposition.PENDING, "by": ("a",)}, "  waits for a"),
         ({"disposition": Disposition.CLEARING, "stale": True}, "  stale"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_cause_says_why_and_what(changes, line):
     """Nothing is dropped silently: each says its disposition, how long, by whom, and the object."""
     text = report_text(report(finding(**changes)))

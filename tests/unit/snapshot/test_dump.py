@@ -10,6 +10,7 @@ from reporter.snapshot.inputs.files import DumpError
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import WORKSPACES
+from tests.tables import rows
 
 
 def obj(api_version, kind, name, *, namespace="", **rest):
@@ -78,16 +79,15 @@ def names(dump, resource):
 BARE = {"metadata": {"name": "d", "namespace": "n"}}
 
 
-@pytest.mark.parametrize(
+@rows(
     "document",
-    [
-        deployment(),
-        items(deployment()),
-        listed("Deployment", deployment()),
-        listed("Deployment", BARE),
-        items(items(deployment())),
-    ],
-    ids=["single", "List", "typed list", "typed list of bare items", "list of lists"],
+    {
+        "single": deployment(),
+        "List": items(deployment()),
+        "typed list": listed("Deployment", deployment()),
+        "typed list of bare items": listed("Deployment", BARE),
+        "list of lists": items(items(deployment())),
+    },
 )
 def test_lists_and_single_documents(load, document):
     """All forms in which kubectl and the API server print objects are read."""
@@ -285,16 +285,15 @@ def managed(hour):
     return {"managedFields": [{"time": f"2026-11-20T{hour}:00:00Z"}]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("first", "second", "wins"),
-    [
-        ({"generation": 2}, {"generation": 1}, "first"),
-        ({"generation": 1}, {"generation": 2}, "second"),
-        ({"generation": 2, "uid": "a"}, {"generation": 1, "uid": "b"}, "second"),
-        (managed(12), managed(11), "first"),
-        ({"creationTimestamp": "2026-11-20T12:00:00Z"}, {}, "second"),
-    ],
-    ids=["generation", "later generation", "another object", "time", "one time"],
+    {
+        "generation": ({"generation": 2}, {"generation": 1}, "first"),
+        "later generation": ({"generation": 1}, {"generation": 2}, "second"),
+        "another object": ({"generation": 2, "uid": "a"}, {"generation": 1, "uid": "b"}, "second"),
+        "time": (managed(12), managed(11), "first"),
+        "one time": ({"creationTimestamp": "2026-11-20T12:00:00Z"}, {}, "second"),
+    },
 )
 def test_copies_without_a_resource_version(load, first, second, *, wins):
     """The generation of the same object counts, then the newest time, then the later copy."""
@@ -326,17 +325,16 @@ def test_the_same_document_twice_supersedes_nothing(load):
 N, M = obj("v1", "Namespace", "n"), obj("v1", "Namespace", "m")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("documents", "complete", "known"),
-    [
-        ([N], False, False),
-        ([N, M], False, False),
-        ([items(N)], False, False),
-        ([items(N, M)], False, True),
-        ([listed("Namespace", {"metadata": {"name": "n"}})], False, True),
-        ([N], True, True),
-    ],
-    ids=["one", "several single ones", "a list of one", "a list", "a typed list", "complete"],
+    {
+        "one": ([N], False, False),
+        "several single ones": ([N, M], False, False),
+        "a list of one": ([items(N)], False, False),
+        "a list": ([items(N, M)], False, True),
+        "a typed list": ([listed("Namespace", {"metadata": {"name": "n"}})], False, True),
+        "complete": ([N], True, True),
+    },
 )
 def test_other_namespaces_are_absent_only_beside_a_list(load, documents, complete, *, known):
     snapshot = load(*documents, complete=complete).snapshot

@@ -63,12 +63,9 @@ CUT_OFF = {
     + "- apiVersion: apps/v1\n  kind: Deployment\n  metadata:\n    name: 'b",
     "in a single object": text(deployment("a")) + up_to(deployment("b"), "status:\n  ready"),
     "behind a value of a single object": text(deployment("a")) + up_to(deployment("b"), "uid: u"),
-    "and the next list begins in that line": up_to(listed("a", "b"), "readyReplicas: 1\n    rep")
-    + text(listed("c")),
-    "and the next object begins in that line": text(deployment("a"))
-    + up_to(deployment("b"), "readyRep")
-    + text(deployment("c")),
-}
+    "and the next list begins in that line": up_to(listed("a", "b"), "readyReplicas: 1\n    rep") + text(listed("c")),
+    "and the next object begins in that line": text(deployment("a")) + up_to(deployment("b"), "readyRep") + text(deployment("c")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", CUT_OFF)

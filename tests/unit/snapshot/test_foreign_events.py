@@ -96,13 +96,10 @@ def test_without_any_nothing_can_be_said_of_them(tmp_path):
 LOG = LogCause(signature="enospc")
 EVENT = ForeignEvent(about=ObjectRef("v1", "Pod", "n", "p"), reason="Killing")
 NEWS = {
-    "an Event": (
-        Evidence(events={("n", "Pod", "p"): (EVENT,)}),
-        ((How.EVENTS, ("n", "Pod", "p")), (How.EVENTS, ("n", "Pod"))),
-    ),
+    "an Event": (Evidence(events={("n", "Pod", "p"): (EVENT,)}), ((How.EVENTS, ("n", "Pod", "p")), (How.EVENTS, ("n", "Pod")))),
     "a log": (Evidence(logs={("n", "p", "c"): LOG}), ((How.LOG, ("n", "p", "c")),)),
     "a right": (Evidence(events_read=frozenset({"n"})), ((How.EVENTS_READ, "n"),)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("evidence", "cells"), NEWS.values(), ids=NEWS)

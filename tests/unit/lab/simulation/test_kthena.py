@@ -6,6 +6,7 @@ import pytest
 
 from lab.simulation.kthena import plan
 from lab.simulation.kthena_objects import revision_of
+from tests.tables import rows
 from tests.unit.lab.simulation.kthena_cluster import Cluster, modelserving, role
 
 PREFILL_DECODE = [role("prefill", 1, workers=1), role("decode", 2)]
@@ -148,13 +149,13 @@ def test_a_lost_pod_takes_its_instance_with_it():
     assert cluster.names() == whole
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "deleted"),
-    [
-        ({"phase": "Failed"}, True),
-        ({"phase": "Running", "containerStatuses": [{"restartCount": 1}]}, True),
-        ({"phase": "Pending", "containerStatuses": [{"restartCount": 0}]}, False),
-        (
+    {
+        "failed": ({"phase": "Failed"}, True),
+        "restarted": ({"phase": "Running", "containerStatuses": [{"restartCount": 1}]}, True),
+        "waits": ({"phase": "Pending", "containerStatuses": [{"restartCount": 0}]}, False),
+        "recovered": (
             {
                 "phase": "Running",
                 "conditions": [{"type": "Ready", "status": "True"}],
@@ -162,8 +163,7 @@ def test_a_lost_pod_takes_its_instance_with_it():
             },
             False,
         ),
-    ],
-    ids=["failed", "restarted", "waits", "recovered"],
+    },
 )
 def test_a_failed_or_restarted_pod_is_deleted(status, deleted):
     cluster = settled()

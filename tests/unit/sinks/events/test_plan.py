@@ -26,7 +26,7 @@ from reporter.sinks.events.plan import (
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_READY
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.tables import BY_NAME
+from tests.tables import BY_NAME, rows
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SPACE = ObjectRef("v1", "Namespace", "", "chat", "uid-1")
@@ -95,33 +95,33 @@ STALE = finding(stale=True)
 CLEARING = finding(Disposition.CLEARING)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("now", "records", "purposes"),
-    [
-        pytest.param([finding()], [], [Purpose.FIRE], id="new"),
-        pytest.param([finding()], [written(5)], [Purpose.REFRESH], id="just written"),
-        pytest.param([finding()], [written(61)], [Purpose.REFRESH], id="refresh after a resync"),
-        pytest.param([finding(message="x")], [written(5)], [], id="changed within ten seconds"),
-        pytest.param([finding(message="x")], [written(11)], [Purpose.CHANGE], id="changed"),
-        pytest.param([finding(primary=False)], [written(11)], [Purpose.CHANGE], id="not primary"),
-        pytest.param([finding()], [written(-3)], [], id="just written by a clock that is ahead"),
-        pytest.param([finding()], [written(-3600)], [Purpose.REFRESH], id="a clock was set back"),
-        pytest.param([finding(message="x")], [written(-3600)], [Purpose.CHANGE], id="set back, and changed"),
-        pytest.param([finding()], [written(5, state="over")], [Purpose.FIRE], id="fires again"),
-        pytest.param([finding()], [written(5, state="stale")], [Purpose.FIRE], id="known again"),
-        pytest.param([STALE], [written(600)], [Purpose.STALE], id="stale is marked, not refreshed"),
-        pytest.param([STALE], [written(600, state="stale")], [], id="stale once"),
-        pytest.param([STALE], [], [], id="stale is not written again"),
-        pytest.param([CLEARING], [written(600)], [], id="clearing is left alone"),
-        pytest.param([], [written(5)], [Purpose.CLOSE], id="recovered or gone"),
-        pytest.param([], [written(5, state="over")], [], id="over once"),
-        pytest.param([finding(Disposition.SUPPRESSED)], [written(5)], [Purpose.CLOSE], id="suppressed"),
-        pytest.param([finding(Disposition.SECONDARY)], [written(5)], [Purpose.CLOSE], id="outranked"),
-        pytest.param([finding(Disposition.PENDING)], [], [], id="pending"),
-        pytest.param([finding(Disposition.HELD)], [], [], id="held"),
-        pytest.param([finding(Disposition.MUTED)], [], [], id="muted"),
-    ],
-)  # fmt: skip
+    {
+        "new": ([finding()], [], [Purpose.FIRE]),
+        "just written": ([finding()], [written(5)], [Purpose.REFRESH]),
+        "refresh after a resync": ([finding()], [written(61)], [Purpose.REFRESH]),
+        "changed within ten seconds": ([finding(message="x")], [written(5)], []),
+        "changed": ([finding(message="x")], [written(11)], [Purpose.CHANGE]),
+        "not primary": ([finding(primary=False)], [written(11)], [Purpose.CHANGE]),
+        "just written by a clock that is ahead": ([finding()], [written(-3)], []),
+        "a clock was set back": ([finding()], [written(-3600)], [Purpose.REFRESH]),
+        "set back, and changed": ([finding(message="x")], [written(-3600)], [Purpose.CHANGE]),
+        "fires again": ([finding()], [written(5, state="over")], [Purpose.FIRE]),
+        "known again": ([finding()], [written(5, state="stale")], [Purpose.FIRE]),
+        "stale is marked, not refreshed": ([STALE], [written(600)], [Purpose.STALE]),
+        "stale once": ([STALE], [written(600, state="stale")], []),
+        "stale is not written again": ([STALE], [], []),
+        "clearing is left alone": ([CLEARING], [written(600)], []),
+        "recovered or gone": ([], [written(5)], [Purpose.CLOSE]),
+        "over once": ([], [written(5, state="over")], []),
+        "suppressed": ([finding(Disposition.SUPPRESSED)], [written(5)], [Purpose.CLOSE]),
+        "outranked": ([finding(Disposition.SECONDARY)], [written(5)], [Purpose.CLOSE]),
+        "pending": ([finding(Disposition.PENDING)], [], []),
+        "held": ([finding(Disposition.HELD)], [], []),
+        "muted": ([finding(Disposition.MUTED)], [], []),
+    },
+)
 def test_writes_follow_the_report(now, records, purposes):
     plan = planned(report(*now), *records)
     assert [write.purpose for write in plan.writes] == purposes

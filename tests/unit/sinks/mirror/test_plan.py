@@ -14,6 +14,7 @@ from reporter.sinks.mirror.plan import MirrorPurpose as Why
 from reporter.sinks.mirror.plan import document as event_of
 from reporter.sinks.mirror.plan import mirror_name
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP
+from tests.tables import rows
 from tests.unit.probes.building import DELETING, FORBIDDEN, at, document, namespace, snapshot_of
 from tests.unit.sinks.mirror.building import (
     CLUSTER,
@@ -33,33 +34,30 @@ def purposes(plan):
     return [each.purpose for each in plan.writes]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("record", "target"),
-    [
-        pytest.param(fired(), ("InferenceSet", "llama", "uid-llama"), id="a model"),
-        pytest.param(ready(), ("InferenceSet", "llama", "uid-llama"), id="a model is ready"),
-        pytest.param(fired(HARNESS, related=GATEWAY), ("Gateway", "gateway", "uid-gateway"), id="at fault"),
-        pytest.param(fired(HARNESS, related=replace(GATEWAY, name="x")), None, id="it is missing"),
-        pytest.param(fired(HARNESS, related=replace(GATEWAY, namespace="istio")), None, id="it is elsewhere"),
-        pytest.param(
+    {
+        "a model": (fired(), ("InferenceSet", "llama", "uid-llama")),
+        "a model is ready": (ready(), ("InferenceSet", "llama", "uid-llama")),
+        "at fault": (fired(HARNESS, related=GATEWAY), ("Gateway", "gateway", "uid-gateway")),
+        "it is missing": (fired(HARNESS, related=replace(GATEWAY, name="x")), None),
+        "it is elsewhere": (fired(HARNESS, related=replace(GATEWAY, namespace="istio")), None),
+        "of a kind that is not read, with a uid": (
             fired(HARNESS, related=replace(GATEWAY, kind="Widget", api_version="x.io/v1")),
             ("Widget", "gateway", "uid-gateway"),
-            id="of a kind that is not read, with a uid",
         ),
-        pytest.param(
+        "of a kind that is not read, without": (
             fired(HARNESS, related=replace(GATEWAY, kind="Widget", api_version="x.io/v1", uid="")),
             None,
-            id="of a kind that is not read, without",
         ),
-        pytest.param(ready(subject=HARNESS, reason=HARNESS_READY), None, id="a namespace is ready"),
-        pytest.param(fired(CLUSTER), None, id="the cluster"),
-        pytest.param(
+        "a namespace is ready": (ready(subject=HARNESS, reason=HARNESS_READY), None),
+        "the cluster": (fired(CLUSTER), None),
+        "what several models need": (
             fired(CLUSTER, reason=CLUSTER_SHARED, related=GATEWAY),
             ("Gateway", "gateway", "uid-gateway"),
-            id="what several models need",
         ),
-    ],
-)  # fmt: skip
+    },
+)
 def test_on_which_object_an_event_is_mirrored(record, target):
     """In the object's own namespace, with its uid: else kubectl describe does not find it."""
     found = [
@@ -69,16 +67,16 @@ def test_on_which_object_an_event_is_mirrored(record, target):
     assert found == ([target] if target else [])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("record", "purpose"),
-    [
-        pytest.param(fired(first=5), Why.TELL, id="just told"),
-        pytest.param(fired(first=120), Why.ASSURE, id="told before we led, perhaps"),
-        pytest.param(fired(state="stale"), Why.ASSURE, id="stale goes on"),
-        pytest.param(fired(state="over"), Why.ASSURE, id="closed while nobody led, perhaps"),
-        pytest.param(ready(ago=5), Why.TELL, id="just ready"),
-        pytest.param(ready(ago=1200), Why.ASSURE, id="ready since a while"),
-    ],
+    {
+        "just told": (fired(first=5), Why.TELL),
+        "told before we led, perhaps": (fired(first=120), Why.ASSURE),
+        "stale goes on": (fired(state="stale"), Why.ASSURE),
+        "closed while nobody led, perhaps": (fired(state="over"), Why.ASSURE),
+        "just ready": (ready(ago=5), Why.TELL),
+        "ready since a while": (ready(ago=1200), Why.ASSURE),
+    },
 )
 def test_what_nobody_remembers_is_written_once(record, purpose):
     plan = planned(record)
@@ -98,19 +96,19 @@ WAS = made(planned(fired()))
 WAS_OVER = made(planned(fired(state="over")))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("record", "applied", "after", "purpose"),
-    [
-        pytest.param(fired(state="over"), WAS, 1, Why.CLOSE, id="over"),
-        pytest.param(fired(), WAS_OVER, 1, Why.TELL, id="again in the same episode"),
-        pytest.param(fired(message="x"), WAS, 9, None, id="changed within ten seconds"),
-        pytest.param(fired(message="x"), WAS, 10, Why.CHANGE, id="changed"),
-        pytest.param(fired(related=GATEWAY), WAS, 10, Why.CHANGE, id="another object at fault"),
-        pytest.param(fired(ago=0, count=9), WAS, 539, None, id="seen again"),
-        pytest.param(fired(ago=0, count=9), WAS, 600, Why.REFRESH, id="refresh"),
-        pytest.param(fired(), WAS, 6000, None, id="not seen since"),
-        pytest.param(fired(state="stale"), WAS, 6000, None, id="stale is not refreshed"),
-    ],
+    {
+        "over": (fired(state="over"), WAS, 1, Why.CLOSE),
+        "again in the same episode": (fired(), WAS_OVER, 1, Why.TELL),
+        "changed within ten seconds": (fired(message="x"), WAS, 9, None),
+        "changed": (fired(message="x"), WAS, 10, Why.CHANGE),
+        "another object at fault": (fired(related=GATEWAY), WAS, 10, Why.CHANGE),
+        "seen again": (fired(ago=0, count=9), WAS, 539, None),
+        "refresh": (fired(ago=0, count=9), WAS, 600, Why.REFRESH),
+        "not seen since": (fired(), WAS, 6000, None),
+        "stale is not refreshed": (fired(state="stale"), WAS, 6000, None),
+    },
 )
 def test_only_what_differs_is_written(record, applied, after, *, purpose):
     """And one that was seen again only every ten minutes, well before the API server forgets it."""

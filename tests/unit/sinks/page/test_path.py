@@ -9,6 +9,7 @@ from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.view import ReportOrigin, filtered
 from reporter.stacks import BUILT_IN
+from tests.tables import rows
 from tests.unit.sinks.page.reports import (
     EPP,
     GATEWAY,
@@ -48,31 +49,28 @@ QUIET = ("unknown", "no fault known")
 WORKS = ("ready", "works")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("findings", "states", "stations", "serving"),
-    [
-        pytest.param(
+    {
+        "at the entrance": (
             [finding(GATEWAY, NAMESPACE, impact=Impact(2, 0, 1))],
             [(model("a"), DOWN), (model("b"), DOWN)],
             [("firing", "2 of 2 not serving"), QUIET, QUIET, QUIET],
             "0 of 2 serve",
-            id="at the entrance",
         ),
-        pytest.param(
+        "each model where it stops": (
             [finding(ROUTE, model("a")), finding(EPP, model("b"))],
             [(model("a"), DOWN), (model("b"), DOWN), (model("c"), SERVING)],
             [QUIET, ("firing", "1 of 3 not serving"), ("firing", "1 of 3 not serving"), QUIET],
             "1 of 3 serve",
-            id="each model where it stops",
         ),
-        pytest.param(
+        "who serves is reached": (
             [finding(PODS, model("a"))],
             [(model("a"), DEGRADED)],
             [QUIET, WORKS, WORKS, ("degraded", "1 degraded")],
             "1 of 1 serve, 1 degraded",
-            id="who serves is reached",
         ),
-        pytest.param(
+        "what is less important stops requests all the same": (
             [
                 finding(PODS, model("a")),
                 finding(EPP, model("a"), Disposition.SECONDARY, by=(PODS,)),
@@ -80,38 +78,28 @@ WORKS = ("ready", "works")
             [(model("a"), DOWN)],
             [QUIET, QUIET, ("firing", "1 not serving"), ("firing", "1 not serving")],
             "0 of 1 serve",
-            id="what is less important stops requests all the same",
         ),
-        pytest.param(
+        "behind a cause, and it does not serve": (
             [finding(INFRA, model("a"), Disposition.SUPPRESSED, by=(KAITO,))],
             [(model("a"), DOWN)],
             [QUIET, QUIET, QUIET, ("firing", "1 not serving, behind another cause")],
             "0 of 1 serve",
-            id="behind a cause, and it does not serve",
         ),
-        pytest.param(
+        "behind a cause, and it serves": (
             [finding(INFRA, model("a"), Disposition.SUPPRESSED, by=(KAITO,))],
             [(model("a"), SERVING)],
             [QUIET, WORKS, WORKS, ("suppressed", "1 behind another cause")],
             "1 of 1 serve",
-            id="behind a cause, and it serves",
         ),
-        pytest.param(
+        "nobody waits for who is idle; what may start yet is no fault": (
             [finding(PODS, model("a"), Disposition.PENDING)],
             [(model("a"), DOWN), (model("b"), IDLE)],
             [QUIET, QUIET, QUIET, ("pending", "1 pending")],
             "0 of 1 serve",
-            id="nobody waits for who is idle; what may start yet is no fault",
         ),
-        pytest.param(
-            [finding(PODS, model("a"))],
-            [],
-            [QUIET, QUIET, QUIET, ("firing", "at fault")],
-            "",
-            id="nothing is known of who serves",
-        ),
-    ],
-)
+        "nothing is known of who serves": ([finding(PODS, model("a"))], [], [QUIET, QUIET, QUIET, ("firing", "at fault")], ""),
+    },
+)  # fmt: skip
 def test_the_stage_that_stops_requests_is_red(findings, states, stations, *, serving):
     """One sees at which stage, and how many models it takes."""
     (lane,) = path(*findings, states=states).lanes
@@ -141,10 +129,10 @@ def test_shared_parts_without_a_fault(ready, mark):
     assert path(ready_ones=ready).shared_mark.name == mark
 
 
-@pytest.mark.parametrize(
+@rows(
     ("findings", "states", "behind"),
-    [
-        pytest.param(
+    {
+        "three red boxes, one of which is the cause": (
             [
                 finding(GATEWAY, NAMESPACE, impact=Impact(1, 0, 1)),
                 finding(EPP, model("a")),
@@ -152,16 +140,14 @@ def test_shared_parts_without_a_fault(ready, mark):
             ],
             [(model("a"), DOWN)],
             ["Routing", "Endpoint picker", "Model pods"],
-            id="three red boxes, one of which is the cause",
         ),
-        pytest.param(
+        "others come as far as where they stop": (
             [finding(ROUTE, model("a")), finding(EPP, model("b")), finding(PODS, model("a"))],
             [(model("a"), DOWN), (model("b"), DOWN), (model("c"), SERVING)],
             ["Model pods"],
-            id="others come as far as where they stop",
         ),
-        pytest.param([finding(PODS, model("a"))], [(model("a"), DOWN)], [], id="the last stage"),
-    ],
+        "the last stage": ([finding(PODS, model("a"))], [(model("a"), DOWN)], []),
+    },
 )
 def test_what_lies_behind_where_requests_stop_first_is_told_apart(findings, states, behind):
     """A lane is open where something stops, and names the first place."""

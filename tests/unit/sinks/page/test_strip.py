@@ -14,6 +14,7 @@ from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import LIMITS, page_html
 from reporter.sinks.page.view import ReportOrigin
+from tests.tables import rows
 from tests.unit.resolution.building import snapshot
 from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, later, model, ready
 
@@ -45,60 +46,33 @@ def kaito(disposition=FIRING, since=0):
     return finding(KAITO, disposition=disposition, since=at(since))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("reports", "told"),
-    [
-        pytest.param([later(60, kaito())], ["since 12:00:00 (60s)"], id="goes on"),
-        pytest.param([later(60, kaito()), later(90, kaito(CLEARING))], ["since 12:00:00 (90s)"], id="clearing goes on"),
-        pytest.param([later(60, kaito()), later(90)], ["12:00:00 to 12:01:30 (90s)"], id="over"),
-        pytest.param(
-            [later(60, kaito()), later(90, kaito(SUPPRESSED))],
-            ["12:00:00 to 12:01:30 (90s)"],
-            id="suppressed is over",
-        ),
-        pytest.param(
-            [later(60, kaito()), later(90, kaito(MUTED))],
-            ["since 12:00:00 (90s), muted"],
-            id="muted goes on",
-        ),
-        pytest.param(
+    {
+        "goes on": ([later(60, kaito())], ["since 12:00:00 (60s)"]),
+        "clearing goes on": ([later(60, kaito()), later(90, kaito(CLEARING))], ["since 12:00:00 (90s)"]),
+        "over": ([later(60, kaito()), later(90)], ["12:00:00 to 12:01:30 (90s)"]),
+        "suppressed is over": ([later(60, kaito()), later(90, kaito(SUPPRESSED))], ["12:00:00 to 12:01:30 (90s)"]),
+        "muted goes on": ([later(60, kaito()), later(90, kaito(MUTED))], ["since 12:00:00 (90s), muted"]),
+        "told again after a mute, it is one episode": (
             [later(60, kaito()), later(90, kaito(MUTED)), later(300, kaito())],
             ["since 12:00:00 (5m)"],
-            id="told again after a mute, it is one episode",
         ),
-        pytest.param(
-            [later(60, kaito(MUTED)), later(90)],
-            ["12:00:00 to 12:01:30 (90s)"],
-            id="muted until it was over",
-        ),
-        pytest.param(
+        "muted until it was over": ([later(60, kaito(MUTED)), later(90)], ["12:00:00 to 12:01:30 (90s)"]),
+        "again": (
             [later(60, kaito()), later(90), later(300, kaito(since=200))],
             ["12:00:00 to 12:01:30 (90s), since 12:03:20 (100s)"],
-            id="again",
         ),
-        pytest.param(
+        "again between two looks": (
             [later(60, kaito()), later(300, kaito(since=200))],
             ["12:00:00 to 12:03:20 (3m20s), since 12:03:20 (100s)"],
-            id="again between two looks",
         ),
-        pytest.param(
-            [later(60, kaito()), later(300, kaito(since=-200))],
-            ["since 11:56:40 (8m20s)"],
-            id="it turns out to have begun before",
-        ),
-        pytest.param([later(60, kaito(PENDING)), later(90)], [], id="never fired"),
-        pytest.param(
-            [later(60, kaito()), later(90), later(90 + 86_399)],
-            ["2026-11-20 12:00 to 12:01:30 (90s)"],
-            id="within the day",
-        ),
-        pytest.param([later(60, kaito()), later(90), later(90 + 86_400)], [], id="a day ago"),
-        pytest.param(
-            [later(60, kaito(since=-100_000))],
-            ["since 2026-11-19 08:13 (27h)"],
-            id="the day is told of what is old",
-        ),
-    ],
+        "it turns out to have begun before": ([later(60, kaito()), later(300, kaito(since=-200))], ["since 11:56:40 (8m20s)"]),
+        "never fired": ([later(60, kaito(PENDING)), later(90)], []),
+        "within the day": ([later(60, kaito()), later(90), later(90 + 86_399)], ["2026-11-20 12:00 to 12:01:30 (90s)"]),
+        "a day ago": ([later(60, kaito()), later(90), later(90 + 86_400)], []),
+        "the day is told of what is old": ([later(60, kaito(since=-100_000))], ["since 2026-11-19 08:13 (27h)"]),
+    },
 )  # fmt: skip
 def test_episodes_are_told(reports, told):
     assert [said(row) for row in strip(*reports).rows] == told
@@ -122,16 +96,16 @@ def test_it_says_since_when_it_counts():
 
 def test_what_goes_on_comes_before_what_is_over():
     a, b = finding(PODS, model("a")), finding(PODS, model("b"))
-    rows = strip(later(0, a, b), later(10, b), later(20), later(30, kaito())).rows
-    assert [row.subject.rpartition("/")[2] for row in rows] == ["cluster", "b", "a"]
+    drawn = strip(later(0, a, b), later(10, b), later(20), later(30, kaito())).rows
+    assert [row.subject.rpartition("/")[2] for row in drawn] == ["cluster", "b", "a"]
 
 
 def test_what_is_muted_leaves_the_lines_to_what_is_not():
     a, b = finding(PODS, model("a")), finding(PODS, model("b"))
     muted = finding(KAITO, disposition=MUTED)
-    rows = strip(later(0, muted, a, b), later(10, muted, b)).rows
-    assert [row.subject.rpartition("/")[2] for row in rows] == ["b", "a", "cluster"]
-    assert rows[-1].mark.name == "muted"
+    drawn = strip(later(0, muted, a, b), later(10, muted, b)).rows
+    assert [row.subject.rpartition("/")[2] for row in drawn] == ["b", "a", "cluster"]
+    assert drawn[-1].mark.name == "muted"
 
 
 def test_the_history_is_bounded(monkeypatch):
@@ -162,63 +136,43 @@ def restarted(events, *reports):
     return page_view(now, ReportOrigin(), history).strip
 
 
-@pytest.mark.parametrize(
+@rows(
     ("events", "reports", "told"),
-    [
-        pytest.param(
-            [record(kaito(), 300)],
-            [later(1200)],
-            ["12:00:00 to about 12:05:00 (5m)"],
-            id="it ended before the restart",
-        ),
-        pytest.param(
-            [record(kaito(), 300, "firing")],
-            [later(1200)],
-            ["12:00:00 to about 12:05:00 (5m)"],
-            id="nobody was there when it ended",
-        ),
-        pytest.param(
-            [record(kaito(), 300, "firing")],
-            [later(1200, kaito())],
-            ["since 12:00:00 (20m)"],
-            id="it goes on",
-        ),
-        pytest.param(
+    {
+        "it ended before the restart": ([record(kaito(), 300)], [later(1200)], ["12:00:00 to about 12:05:00 (5m)"]),
+        "nobody was there when it ended": ([record(kaito(), 300, "firing")], [later(1200)], ["12:00:00 to about 12:05:00 (5m)"]),
+        "it goes on": ([record(kaito(), 300, "firing")], [later(1200, kaito())], ["since 12:00:00 (20m)"]),
+        "it was muted before the restart, and goes on": (
             [record(kaito(), 300)],
             [later(1200, kaito(MUTED))],
             ["since 12:00:00 (20m), muted"],
-            id="it was muted before the restart, and goes on",
         ),
-        pytest.param(
+        "what was seen is better known": (
             [record(kaito(), 300)],
             [later(600, kaito()), later(1200)],
             ["12:00:00 to 12:20:00 (20m)"],
-            id="what was seen is better known",
         ),
-        pytest.param(
+        "another replica dated it a little later": (
             [record(kaito(since=1), 2)],
             [later(60, kaito()), later(90)],
             ["12:00:00 to 12:01:30 (90s)"],
-            id="another replica dated it a little later",
         ),
-        pytest.param(
+        "another replica dated it a little earlier": (
             [record(kaito(since=-1), 0)],
             [later(60, kaito(since=2))],
             ["since 12:00:02 (58s)"],
-            id="another replica dated it a little earlier",
         ),
-        pytest.param(
+        "several times": (
             [record(kaito(), 300), record(kaito(since=600), 900)],
             [later(1200, kaito(since=1000))],
             [
                 "12:00:00 to about 12:05:00 (5m), 12:10:00 to about 12:15:00 (5m), since 12:16:40 (3m20s)"
             ],
-            id="several times",
         ),
-        pytest.param([record(kaito(), 300)], [later(300 + 86_400)], [], id="a day ago"),
-        pytest.param([record(kaito(since=60), 90)], [later(30)], [], id="of a clock that is ahead"),
-    ],
-)
+        "a day ago": ([record(kaito(), 300)], [later(300 + 86_400)], []),
+        "of a clock that is ahead": ([record(kaito(since=60), 90)], [later(30)], []),
+    },
+)  # fmt: skip
 def test_events_on_record_tell_what_was_before(events, reports, told):
     """A restart or a change of the leader does not empty the day."""
     found = restarted(events, *reports)

@@ -11,6 +11,7 @@ from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.view import Lost, ReportOrigin, filtered
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND
+from tests.tables import rows
 from tests.unit.sinks.page.reports import (
     EPP,
     GATEWAY,
@@ -43,32 +44,29 @@ def outline(findings):
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("findings", "causes", "others"),
-    [
-        pytest.param((), [], [], id="nothing"),
-        pytest.param(
+    {
+        "nothing": ((), [], []),
+        "in the order of the report": (
             (finding(KAITO), finding(PODS, model("a")), finding(GATEWAY, NAMESPACE)),
             [KAITO, PODS, GATEWAY],
             [],
-            id="in the order of the report",
         ),
-        pytest.param(
+        "the cluster suppresses what any namespace has": (
             (finding(KAITO), finding(INFRA, model("a"), SUPPRESSED, by=(KAITO,))),
             [(KAITO, [INFRA])],
             [],
-            id="the cluster suppresses what any namespace has",
         ),
-        pytest.param(
+        "a namespace explains nothing of another": (
             (
                 finding(GATEWAY, Subject.of_namespace("other")),
                 finding(EPP, model("a"), SUPPRESSED, by=(GATEWAY,)),
             ),
             [GATEWAY],
             [EPP],
-            id="a namespace explains nothing of another",
         ),
-        pytest.param(
+        "outranked below the finding of its own subject": (
             (
                 finding(PODS, model("a")),
                 finding(PODS, model("b")),
@@ -76,9 +74,8 @@ def outline(findings):
             ),
             [PODS, (PODS, [EPP])],
             [],
-            id="outranked below the finding of its own subject",
         ),
-        pytest.param(
+        "a chain": (
             (
                 finding(KAITO),
                 finding(PODS, model("a"), SUPPRESSED, by=(KAITO,)),
@@ -86,9 +83,8 @@ def outline(findings):
             ),
             [(KAITO, [(PODS, [EPP])])],
             [],
-            id="a chain",
         ),
-        pytest.param(
+        "once, below the first of several": (
             (
                 finding(ISTIO),
                 finding(KAITO),
@@ -96,32 +92,28 @@ def outline(findings):
             ),
             [(ISTIO, [PODS]), KAITO],
             [],
-            id="once, below the first of several",
         ),
-        pytest.param(
+        "of the same pod, also where it comes later in the catalogue": (
             (finding(STALLED, model("a")), finding(SLOW, model("a"), SUPPRESSED, by=(STALLED,))),
             [(STALLED, [SLOW])],
             [],
-            id="of the same pod, also where it comes later in the catalogue",
         ),
-        pytest.param(
+        "a circle loses nothing": (
             (
                 finding(PODS, model("a"), SUPPRESSED, by=(EPP,)),
                 finding(EPP, model("a"), SUPPRESSED, by=(PODS,)),
             ),
             [],
             [(EPP, [PODS])],
-            id="a circle loses nothing",
         ),
-        pytest.param((finding(INFRA, model("a"), HELD, by=(KAITO,)),), [], [INFRA], id="held by what has recovered"),
-        pytest.param(
+        "held by what has recovered": ((finding(INFRA, model("a"), HELD, by=(KAITO,)),), [], [INFRA]),
+        "below what is pending": (
             (finding(KAITO, CLUSTER, PENDING), finding(INFRA, model("a"), HELD, by=(KAITO,))),
             [],
             [(KAITO, [INFRA])],
-            id="below what is pending",
         ),
-        pytest.param((finding("customFault", CLUSTER),), ["customFault"], [], id="not in the catalogue"),
-    ],
+        "not in the catalogue": ((finding("customFault", CLUSTER),), ["customFault"], []),
+    },
 )  # fmt: skip
 def test_the_cause_comes_first_and_what_it_explains_hangs_below(findings, causes, others):
     shown = view(*findings)
@@ -139,12 +131,7 @@ def test_the_cause_comes_first_and_what_it_explains_hangs_below(findings, causes
             "1 no verdict, 1 ready",
         ),
         ({"ready_ones": [CLUSTER]}, "Nothing fires", "ready", "1 ready"),
-        (
-            {"unknown": (UnknownResource("pods", "forbidden"),)},
-            "Nothing fires, but not everything is known",
-            "unknown",
-            "",
-        ),
+        ({"unknown": (UnknownResource("pods", "forbidden"),)}, "Nothing fires, but not everything is known", "unknown", ""),
         ({"findings": (finding(KAITO),)}, "1 cause fires", "firing", ""),
         (
             {"findings": (finding(KAITO, CLUSTER, PENDING), finding(EPP, model("a"), CLEARING))},
@@ -176,7 +163,7 @@ def test_the_cause_comes_first_and_what_it_explains_hangs_below(findings, causes
             "",
         ),
     ],
-)
+)  # fmt: skip
 def test_the_verdict_is_one_sentence(changes, verdict, mark, *, rest):
     """Nobody needs to read on where nothing fires; what is not known is not said to be well."""
     shown = view(*changes.pop("findings", ()), **changes)

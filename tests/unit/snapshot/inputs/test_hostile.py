@@ -13,6 +13,7 @@ import pytest
 
 from reporter.snapshot.documents import BrokenDocument, Document, read_documents
 from reporter.snapshot.inputs.files import DumpError, InputLimits
+from tests.tables import rows
 from tests.unit.snapshot.inputs.layouts import gzip_of, tar_of, zip_of
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
@@ -95,18 +96,17 @@ def test_links_of_a_folder(tmp_path):
 BOMB = InputLimits(file=10**6, unpacked=2 * 10**6, entries=100, nested=10**6)
 
 
-@pytest.mark.parametrize(
+@rows(
     "pack",
-    [
-        lambda: gzip.compress(b" " * 10**7),
-        lambda: tar_of({"a.json": b" " * 10**7}),
-        lambda: tar_of({"a.log": b" " * 10**7}),
-        lambda: zip_of({"a.json": b" " * 10**7}),
-        lambda: zip_of({f"{number}.json": b" " * 10**6 for number in range(9)}),
-        lambda: tar_of({f"{number}.log": b"" for number in range(101)}),
-        lambda: zip_of({f"{number}.log": b"" for number in range(101)}),
-    ],
-    ids=["gz", "tar", "tar of a log", "zip", "zip of many", "tar entries", "zip entries"],
+    {
+        "gz": lambda: gzip.compress(b" " * 10**7),
+        "tar": lambda: tar_of({"a.json": b" " * 10**7}),
+        "tar of a log": lambda: tar_of({"a.log": b" " * 10**7}),
+        "zip": lambda: zip_of({"a.json": b" " * 10**7}),
+        "zip of many": lambda: zip_of({f"{number}.json": b" " * 10**6 for number in range(9)}),
+        "tar entries": lambda: tar_of({f"{number}.log": b"" for number in range(101)}),
+        "zip entries": lambda: zip_of({f"{number}.log": b"" for number in range(101)}),
+    },
 )
 def test_bombs_are_refused(read, pack):
     """What unpacks to more than is read ends the evaluation, in little memory."""
@@ -154,18 +154,17 @@ def test_archives_inside_of_archives_are_bounded(read):
     assert (values, len(causes)) == ([], 1)
 
 
-@pytest.mark.parametrize(
+@rows(
     "raw",
-    [
-        tar_of({"a.json": TEXT, "b.json": TEXT * 1000})[:-40],
-        tar_of({"a.json": TEXT, "b.json": TEXT}, compressed=False)[:1024],
-        tar_of({"a.json": TEXT, "b.json": TEXT}, compressed=False)[:1800],
-        zip_of({"a.json": TEXT})[:-30],
-        gzip_of(TEXT * 100)[:-12],
-        b"\x1f\x8b\x08" + b"\x00" * 20,
-        b"PK\x03\x04" + b"\x00" * 40,
-    ],
-    ids=["tgz", "tar in a name", "tar in a text", "zip", "gz", "empty gz", "empty zip"],
+    {
+        "tgz": tar_of({"a.json": TEXT, "b.json": TEXT * 1000})[:-40],
+        "tar in a name": tar_of({"a.json": TEXT, "b.json": TEXT}, compressed=False)[:1024],
+        "tar in a text": tar_of({"a.json": TEXT, "b.json": TEXT}, compressed=False)[:1800],
+        "zip": zip_of({"a.json": TEXT})[:-30],
+        "gz": gzip_of(TEXT * 100)[:-12],
+        "empty gz": b"\x1f\x8b\x08" + b"\x00" * 20,
+        "empty zip": b"PK\x03\x04" + b"\x00" * 40,
+    },
 )
 def test_an_archive_that_is_cut_off_or_damaged(read, raw):
     """Of half an archive nobody can tell what is missing: it is refused in one line."""
