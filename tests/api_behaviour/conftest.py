@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.api_behaviour.api_client import CRDS, Api, definition, eventually, unique
+from tests.api_behaviour.api_client import (
+    CONFIG_MAPS,
+    CRDS,
+    DEPLOYMENTS,
+    Api,
+    definition,
+    eventually,
+    unique,
+)
 from tests.api_behaviour.servers import ServerUnderTest, server_under_test
 
 
@@ -27,6 +35,16 @@ async def _namespace(api: Api) -> AsyncIterator[str]:
     await api.made("/api/v1/namespaces", {"metadata": {"name": name}})
     yield name
     await api.delete(f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture(name="path")
+def _path(namespace: str) -> str:
+    return CONFIG_MAPS.format(namespace)
+
+
+@pytest.fixture(name="deployments")
+def _deployments(namespace: str) -> str:
+    return DEPLOYMENTS.format(namespace)
 
 
 @dataclass(frozen=True)

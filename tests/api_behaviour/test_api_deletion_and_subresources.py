@@ -1,25 +1,12 @@
 """Deleting objects and namespaces, and the subresources status and scale."""
 
-import pytest
-
 from tests.api_behaviour.api_client import (
     CONFIG_MAPS,
-    DEPLOYMENTS,
     Api,
     config_map,
     deployment,
     unique,
 )
-
-
-@pytest.fixture(name="path")
-def _path(namespace: str) -> str:
-    return CONFIG_MAPS.format(namespace)
-
-
-@pytest.fixture(name="deployments")
-def _deployments(namespace: str) -> str:
-    return DEPLOYMENTS.format(namespace)
 
 
 async def test_protobuf_delete_options(api: Api, path: str):

@@ -3,8 +3,6 @@
 import pytest
 
 from tests.api_behaviour.api_client import (
-    CONFIG_MAPS,
-    DEPLOYMENTS,
     JSON_PATCH,
     MERGE,
     STRATEGIC,
@@ -12,16 +10,6 @@ from tests.api_behaviour.api_client import (
     config_map,
     deployment,
 )
-
-
-@pytest.fixture(name="path")
-def _path(namespace: str) -> str:
-    return CONFIG_MAPS.format(namespace)
-
-
-@pytest.fixture(name="deployments")
-def _deployments(namespace: str) -> str:
-    return DEPLOYMENTS.format(namespace)
 
 
 @pytest.mark.parametrize(

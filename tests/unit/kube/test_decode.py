@@ -93,7 +93,7 @@ def test_one_bad_object_is_named_and_its_neighbours_are_kept(raw, name, cause):
 
 
 def test_an_object_nested_too_deeply_hides_nobody():
-    """Any tenant can write such an object; it is skipped by name, in a page and in a frame."""
+    """Any tenant can write such an object; pages and frames skip it by name."""
     body = page(GOOD, DEEP, GOOD, kind="EnvoyFilterList")
     result = decode_page(ENVOYFILTERS, body, deeply=True)
     assert [each.name for each in result.objects] == ["good", "good"]
@@ -152,7 +152,7 @@ def test_what_is_no_list_empties_nothing(body):
     [b"404 page not found", b"{}", b'{"type":"NEW","object":{}}', b'{"type":5}', b"[" * 9999],
 )
 def test_what_is_no_frame_is_an_error(line):
-    """Text of a proxy in a watch ends the watch; it is not taken for an event."""
+    """Text from a proxy ends the watch; it is not taken for an event."""
     with pytest.raises(NotJson):
         decode_frames(PODS, line)
 
@@ -164,7 +164,7 @@ def test_error_frames_raise():
 
 
 def test_bookmarks_carry_a_version():
-    """A bookmark moves the place where the watch continues, and nothing else."""
+    """A bookmark only moves the place where the watch continues."""
     line = b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"12"}}}'
     (frame,) = decode_frames(PODS, line)
     assert (frame.content, frame.resource_version) == (None, "12")
@@ -172,7 +172,7 @@ def test_bookmarks_carry_a_version():
 
 @pytest.mark.parametrize("other", [b'{"metadata":{"name":5}}', GOOD, with_status("5")])
 def test_frames_that_come_together_are_what_they_are_alone(other):
-    """In their order, whatever is among them; blank lines are nothing."""
+    """The order is kept whatever is among them; blank lines are ignored."""
     frame = b'{"type":"%s","object":%s}'
     lines = [frame % (b"ADDED", GOOD), b" ", frame % (b"MODIFIED", other)]
     bookmark = frame % (b"BOOKMARK", b'{"metadata":{"resourceVersion":"12"}}')

@@ -61,7 +61,7 @@ def test_a_malformed_object_that_stays_so_is_no_news():
 
 
 def test_what_was_touched_is_told_once():
-    """Whatever is not touched is the object of before; after a list any may be another."""
+    """An untouched object is the same as before; after a list any object may differ."""
     store = Store(PODS)
     assert store.take_touched() is None
     store.apply(FrameType.ADDED, pod("1"))
@@ -86,7 +86,7 @@ def test_versions_count_where_objects_are_written():
 
 @pytest.mark.parametrize("folder", ["healthy-stack", "broken-stack", "modelserving/healthy"])
 def test_an_object_with_shared_strings_is_equal(folder):
-    """Whatever its kind: nothing of it is lost or becomes another value."""
+    """Whatever its kind, nothing is lost and no value changes."""
     tables = load_dump([EXAMPLES / folder], BUILT_IN).snapshot.tables
     store = Store(PODS)
     for table in tables.values():
@@ -97,7 +97,7 @@ def test_an_object_with_shared_strings_is_equal(folder):
 
 
 def test_a_namespace_has_a_share_of_memory():
-    """What is beyond it is left out and said so, until there is room; other namespaces keep theirs."""
+    """Objects beyond it are skipped with a note until there is room; other namespaces keep theirs."""
     store = Store(PODS)
     large = {f"{number}{'x' * 1000}": "x" * 1000 for number in range(MOST_BYTES // 8000)}
     pods = [pod("1", name=name, labels=large) for name in "abcdef"]
@@ -115,7 +115,7 @@ def test_a_namespace_has_a_share_of_memory():
 
 
 def test_a_namespace_has_a_share_of_memory_for_all_kinds(monkeypatch):
-    """Of which a kind that is not read any more gives its own back."""
+    """A kind that is no longer read gives its share back."""
     monkeypatch.setattr("reporter.kube.store.MOST_IN_ALL", 100_000)
     in_all = Counter()
     stores = [Store(kind, in_all=in_all) for kind in (PODS, SERVICES)]
@@ -150,7 +150,7 @@ def test_what_is_in_no_namespace_is_nobodys_share(monkeypatch):
 
 
 def test_what_an_object_takes_is_what_it_holds_now():
-    """However often it grew and shrank before, and a part that did not change is kept."""
+    """However often it grew and shrank; unchanged parts are kept."""
     store, large = Store(PODS), {str(number): "x" * 1000 for number in range(MOST_BYTES // 2000)}
     for version in range(9):
         labels = large if version % 2 else {"a": "b"}
@@ -165,7 +165,7 @@ def test_what_an_object_takes_is_what_it_holds_now():
 
 
 def test_what_neighbours_have_in_common_is_one():
-    """In a list, and only where equal values are the same JSON: in free-form ones 1 equals true."""
+    """In a list, and only if equal values are the same JSON: in free-form ones 1 equals true."""
     first, second = Store(PODS).known([pod("1", name=name) for name in "ab"])[0].values()
     assert (first.name, second.name) == ("a", "b")
     assert first.status is second.status

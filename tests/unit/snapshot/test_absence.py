@@ -1,4 +1,4 @@
-"""When an object that is not in the snapshot may be said not to exist."""
+"""When an object that is not in the snapshot is known not to exist."""
 
 import pytest
 
@@ -38,7 +38,7 @@ CUT = {"deployments.apps": "not all of it could be read"}
     },
 )  # fmt: skip
 def test_absence_needs_a_look(snapshot, namespace, expected):
-    """Nothing is called missing that may only not have been seen."""
+    """Nothing is called missing if it may simply not have been seen."""
     assert snapshot.absence_known(DEPLOYMENTS, namespace) is expected
 
 
@@ -77,7 +77,7 @@ def test_cluster_scoped_kinds_follow_the_same_rule():
     ],
 )
 def test_of_several_a_malformed_one_counts_if_it_may_belong_to_them(name, labels, *, expected):
-    """Its label tells, or where it has none that can be read, its name."""
+    """Its label decides, or its name if it has no readable label."""
     broken = (SkippedObject("pods", "a", name, "status is not an object", labels),)
     snapshot = Snapshot(states={PODS: SERVED}, skipped=broken)
     assert snapshot.absence_known(PODS, "a", sought=belongs_to("m", "set")) is expected

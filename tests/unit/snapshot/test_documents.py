@@ -56,7 +56,7 @@ def test_standard_input(monkeypatch):
 
 
 def test_a_named_pipe_is_read(tmp_path):
-    """Process substitution of a shell gives a pipe, not a file."""
+    """Process substitution in a shell gives a pipe, not a file."""
     read, write = os.pipe()
     os.write(write, b"kind: A\n")
     os.close(write)
@@ -92,7 +92,7 @@ def test_broken_json_keeps_what_stands_before_it(tmp_path):
 
 
 def test_json_and_yaml_in_one_file(tmp_path):
-    """`kubectl get -o yaml >> f; kubectl get -o json >> f`, in any order and again and again."""
+    """`kubectl get -o yaml >> f; kubectl get -o json >> f`, in any order, repeatedly."""
     lists = [{"kind": "List", "items": [{"kind": f"K{number}"}]} for number in range(5)]
     path = tmp_path / "f"
     for is_json in ((0, 1, 0), (1, 0, 1), (0, 0, 1, 1, 0), (0, 1)):
@@ -105,7 +105,7 @@ def test_json_and_yaml_in_one_file(tmp_path):
 
 
 def test_a_broken_value_costs_no_other(tmp_path):
-    """The line is told, and what begins at the left edge behind it counts, however it is laid out."""
+    """The message names the line; whatever begins at the left edge after it counts."""
     path = tmp_path / "a.json"
     path.write_text(
         '{"kind":\n"A"}\n{"kind": "x\n{"kind": "B",\n"list": [\n{"a": 1},\n{"b": 2}]}\n'
@@ -125,7 +125,7 @@ def test_numbers_that_json_has_not(tmp_path, number):
 
 
 def test_deep_json_is_refused(tmp_path):
-    """Nesting that would exhaust the stack is a broken document."""
+    """A document nested so deeply that it would exhaust the stack counts as broken."""
     path = tmp_path / "a.json"
     path.write_text("[" * 100_000 + "]" * 100_000)
     assert values(path) == ["broken: it is nested too deeply"]
@@ -145,7 +145,7 @@ def test_an_empty_folder_is_an_error(tmp_path):
 
 @pytest.fixture
 def _ordinary_user():
-    """Root may read everything, so it becomes somebody else for the test."""
+    """Root may read everything, so the test runs as another user."""
     if os.geteuid() != 0:
         yield
         return
@@ -184,5 +184,5 @@ def test_a_file_that_is_too_large_is_an_error(tmp_path, monkeypatch):
 
 
 def test_a_source_named_twice_is_read_once():
-    """Standard input can be read only once, and a file twice would be all duplicates."""
+    """Standard input can be read only once, and reading a file twice gives only duplicates."""
     assert sources_of(["a", "-", "a", "-"]) == [Path("a"), "-"]

@@ -90,7 +90,7 @@ BARE = {"metadata": {"name": "d", "namespace": "n"}}
     },
 )
 def test_lists_and_single_documents(load, document):
-    """All forms in which kubectl and the API server print objects are read."""
+    """Every form in which kubectl and the API server print objects is read."""
     dump = load(document)
     assert names(dump, r.DEPLOYMENTS) == ["d"]
     assert dump.snapshot.skipped == ()
@@ -166,7 +166,7 @@ NO_CRDS_READ = forbidden("apiextensions.k8s.io", "customresourcedefinitions")
     ],
 )  # fmt: skip
 def test_what_is_served(load, documents, complete, *, served, missing):
-    """Lists of CRDs and of API resources decide what is served; one alone proves only itself."""
+    """A list of CRDs or API resources decides what is served; a single CRD proves only itself."""
     snapshot = load(*documents, complete=complete).snapshot
     assert snapshot.state(WORKSPACES).served is served
     assert snapshot.discovery.state("workspaces.kaito.sh") is missing
@@ -225,7 +225,7 @@ def event(api_version="v1", **rest):
 
 
 def test_our_events_are_read_in_both_views(load):
-    """events.k8s.io names the fields differently; it is the same Event."""
+    """events.k8s.io has other names for the fields of the same Event."""
     core = event(message="m", involvedObject={"kind": "Namespace", "name": "x"}, count=2)
     regarding = {"kind": "Namespace", "name": "x"}
     other = event("events.k8s.io/v1", note="m", regarding=regarding, deprecatedCount=2)
@@ -235,7 +235,7 @@ def test_our_events_are_read_in_both_views(load):
 
 
 def test_other_events_and_configmaps_are_a_look_but_not_read(load):
-    """Only what a live reporter reads is read, so that others' oddities are not counted."""
+    """Only what a live reporter reads is read, so oddities of other objects are not counted."""
     dump = load(
         other_event(involvedObject={"kind": "Pod"}),
         obj("v1", "ConfigMap", "settings", namespace="n", data=5),
@@ -260,7 +260,7 @@ def test_other_events_and_configmaps_are_a_look_but_not_read(load):
     ],
 )
 def test_duplicates(load, first, second, *, wins, skips):
-    """Of two copies the newer counts, else the later; the older is superseded and hides nothing."""
+    """The newer of two copies counts, or else the later one; the older is superseded and hides nothing."""
     copies = [
         deployment(metadata={"resourceVersion": version, "uid": uid})
         for version, uid in ((first, "first"), (second, "second"))
@@ -318,7 +318,7 @@ def test_a_malformed_copy_counts_only_where_it_is_the_newest(load):
 
 
 def test_the_same_document_twice_supersedes_nothing(load):
-    """Two files of one dump often hold the same."""
+    """Files of one dump often overlap."""
     assert load(deployment(), deployment()).snapshot.superseded == ()
 
 
@@ -385,7 +385,7 @@ STARTED = {"x": {"startTime": "2026-11-20T08:00:00Z"}}
     ],
 )
 def test_the_newest_time(load, document, newest):
-    """The newest past time of any document is the time of the dump; future ones are not."""
+    """The time of a dump is the newest time in any document that is not in the future."""
     found = load(document).newest
     whole = found.replace(minute=0, second=0, microsecond=0) if found else None
     assert whole == (datetime(2026, 11, 20, newest, tzinfo=UTC) if newest else None)
@@ -451,7 +451,7 @@ def test_odd_documents_never_stop_the_loading(load, document):
 
 @pytest.mark.parametrize("content", ["", "---\n", "a: [", "5", "text"])
 def test_a_dump_without_objects_is_an_error(tmp_path, content):
-    """What holds no object at all is a mistake, and the message names the file."""
+    """Input without any object is a mistake, and the message names the file."""
     path = tmp_path / "dump.yaml"
     path.write_text(content)
     with pytest.raises(DumpError, match=r"dump\.yaml"):

@@ -1,4 +1,4 @@
-"""Dumps that are not whole: cut off, run together, or broken in the middle."""
+"""Incomplete dumps: cut off, run together, or broken in the middle."""
 
 import json
 
@@ -34,7 +34,7 @@ def text(document):
 
 
 def up_to(document, mark):
-    """The text of a document as far as it goes when the disk is full."""
+    """The text of a document up to the mark, as when the disk fills up."""
     whole = text(document)
     return whole[: whole.rindex(mark) + len(mark)]
 
@@ -71,7 +71,7 @@ CUT_OFF = {
 @pytest.mark.parametrize("form", CUT_OFF)
 @pytest.mark.parametrize("complete", [False, True])
 def test_what_is_cut_off_makes_its_kind_unknown(load, form, complete):
-    """What stands before it and behind it counts, what is not there may have been in the rest."""
+    """Everything before and after it counts; what is missing may have been in the lost part."""
     snapshot = load(CUT_OFF[form], complete=complete)
     assert names(snapshot) in (["a"], ["a", "c"])
     assert not snapshot.absence_known(r.DEPLOYMENTS, "n", "other")
@@ -84,7 +84,7 @@ def test_what_is_cut_off_makes_its_kind_unknown(load, form, complete):
 @pytest.mark.parametrize("name", ["dump.json", "dump.yaml"])
 @pytest.mark.parametrize("following", ["", json.dumps(listed("c"), indent=4)])
 def test_json_that_is_cut_off(load, name, following):
-    """The same holds for JSON, and for a loop that goes on behind it."""
+    """The same holds for JSON, also where a loop goes on writing after it."""
     whole = json.dumps(listed("a", "b"), indent=4)
     snapshot = load(whole[: whole.rindex("readyReplicas")] + "\n" + following, name)
     assert names(snapshot) == (["a", "c"] if following else ["a"])
@@ -108,7 +108,7 @@ def test_a_list_of_which_nothing_is_left_may_have_held_anything(load, content):
 
 @pytest.mark.parametrize("content", ["a: [", "apiVersion", "- 1\n- [", "\x01"])
 def test_a_file_that_is_no_dump_makes_nothing_unknown(load, content):
-    """A note beside the dump costs a line under what is skipped."""
+    """A note beside the dump costs one line among what was skipped."""
     snapshot = load(content)
     assert snapshot.absence_known(r.PODS, "n", "other")
     assert len(snapshot.skipped) == 1

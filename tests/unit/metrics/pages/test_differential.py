@@ -127,34 +127,6 @@ def test_generated(page):
     assert renamed(ours(page.encode(), *WANTED_NAMES)) == renamed(expected)
 
 
-# Pages of the kind that prometheus-client tests its own parser with.
-CLASSICS = {
-    "counter": "# TYPE a counter\n# HELP a help\na_total 1\n",
-    "gauge without newline": "# TYPE a gauge\na 1",
-    "summary": '# TYPE a summary\na_count 1\na_sum 2\na{quantile="0.5"} 0.7\n',
-    "histogram": '# TYPE a histogram\na_bucket{le="1"} 0\na_bucket{le="+Inf"} 3\na_count 3\na_sum 2\n',
-    "spaces": 'a { foo = "bar" } 1\n  a_b\t\t{\tfoo\t=\t"buz"\t}\t\t2\na_c { } 3\n'.replace(
-        "\t2", " 2"
-    ),
-    "commas": 'a{foo="bar",} 1\na{foo="baz",  } 1\n',
-    "empty braces": "a{} 1\n",
-    "nan": "a NaN\n",
-    "no labels, exponents": "a 1e3\na_b 2.5E-3\n",
-    "escaping": 'a{foo="b\\"a\\nr"} 1\na{foo="b\\\\a\\z"} 2\n',
-    "slash before brace": 'a{foo="b\\\\"} 1\n',
-    "hash in a label": 'a{foo="b # r"} 1 # comment\n'.replace(" # comment", ""),
-    "timestamps": 'a{foo="bar"} 1\t000\na{foo="baz"} 2  0\n'.replace("\t000", " 000"),
-    "dots of UTF-8": '{"a.b","le"="1"} 1\n{"a.b"} 2\na{"x.y"="1"} 3\n',
-}
-
-
-@pytest.mark.parametrize("name", CLASSICS)
-def test_classics(name):
-    body = CLASSICS[name].encode()
-    names = ("a", "a_b", "a_c", "a_total", "a_bucket", "a_count", "a_sum")
-    assert sorted(ours(body, *names)) == sorted(theirs(body, *names)) != []
-
-
 EVERY = 8
 
 

@@ -43,17 +43,6 @@ def test_vllm_sample():
     assert told.reading == Reading(lines=1502, kept=235)
 
 
-def test_identities():
-    """Finished requests are as many as observations of their latency."""
-    for engine in read_page(VLLM).engines.values():
-        finished = sum(count.value for count in engine.finished_requests.values())
-        assert engine.e2e_request_latency.count == finished
-        tokens = engine.time_to_first_token.count + engine.inter_token_latency.count
-        assert tokens <= engine.generation_tokens.value
-        assert engine.time_to_first_token.bounds[-1] == math.inf
-        assert engine.time_to_first_token.sum > 0
-
-
 def test_rust_sample():
     """Another front end, the same quantities: no `_created`, no start, one engine."""
     told, python = read_page(RUST), read_page(VLLM)
@@ -142,14 +131,6 @@ def test_no_engine_label():
     expected = read_page(VLLM).engines["0"]
     assert read_page(body).engines == {"0": expected}
     assert read_page(VLLM.replace(b'engine="0"', b'engine=""')).engines["0"] == expected
-
-
-def test_no_log_stats():
-    """Without `vllm:` families the pod is still told of."""
-    told = read_page(re.sub(rb"(?m)^.*vllm:.*\n", b"", VLLM))
-    assert (told.vllm, told.engines) == (False, {})
-    assert told.process_start is not None
-    assert told.http_requests
 
 
 @pytest.mark.parametrize(

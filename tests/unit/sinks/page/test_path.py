@@ -101,7 +101,7 @@ WORKS = ("ready", "works")
     },
 )  # fmt: skip
 def test_the_stage_that_stops_requests_is_red(findings, states, stations, *, serving):
-    """One sees at which stage, and how many models it takes."""
+    """The page shows the stage, and how many models it affects."""
     (lane,) = path(*findings, states=states).lanes
     assert (lane.name, drawn(lane), lane.serving) == ("team", stations, serving)
 
@@ -112,7 +112,7 @@ def test_an_entrance_works_that_is_ready():
 
 
 def test_what_all_requests_pass_has_a_lane_of_its_own():
-    """A shared part on the way stops every namespace; one that only controls stops none."""
+    """A fault of a shared part in the path stops every namespace; a fault of a controller stops none."""
     found = path(finding(BBR, impact=Impact(3, 0, 2)), finding(KAITO))
     assert [(lane.name, drawn(lane)[0]) for lane in found.lanes] == [
         ("All namespaces", ("firing", "3 not serving"))
@@ -125,7 +125,7 @@ def test_what_all_requests_pass_has_a_lane_of_its_own():
 
 @pytest.mark.parametrize(("ready", "mark"), [([CLUSTER], "ready"), ([], "unknown")])
 def test_shared_parts_without_a_fault(ready, mark):
-    """They work only if something says so."""
+    """They count as working only if something says so."""
     assert path(ready_ones=ready).shared_mark.name == mark
 
 
@@ -150,7 +150,7 @@ def test_shared_parts_without_a_fault(ready, mark):
     },
 )
 def test_what_lies_behind_where_requests_stop_first_is_told_apart(findings, states, behind):
-    """A lane is open where something stops, and names the first place."""
+    """A lane is open if requests stop in it, and names the first place."""
     (lane,) = path(*findings, states=states).lanes
     assert [each.title for each in lane.stations if each.behind] == behind
     first = next(each.title for each in lane.stations if each.mark.name == "firing")
@@ -198,7 +198,7 @@ def test_many_namespaces_are_cut_and_the_filter_finds_them():
 
 
 def test_every_reason_has_its_place():
-    """Faults of a model and of an entrance are on the way; of shared parts, those that requests pass."""
+    """Faults of models and entrances are in the path; of shared parts, those that requests pass through."""
     misplaced = [
         reason.name
         for reason in BUILT_IN.reasons

@@ -79,7 +79,7 @@ def test_episodes_are_told(reports, told):
 
 
 def test_bars_lie_within_the_day():
-    """What began before is cut at the left end."""
+    """An episode that began earlier is cut off at the left."""
     reports = later(0, kaito(since=-90_000)), later(600), later(1200, kaito(since=900))
     (row,) = strip(*reports).rows
     assert [(each.begin, each.end, each.goes_on) for each in row.episodes] == [
@@ -89,7 +89,7 @@ def test_bars_lie_within_the_day():
 
 
 def test_it_says_since_when_it_counts():
-    """What had ended before the first report cannot be known; one look knows of no end at all."""
+    """Ends before the first report are unknown; a single look knows of no end at all."""
     assert strip(later(60), later(90)).counts_from == at(60)
     assert EpisodeHistory.of(later(60, kaito())).counts_from is None
 
@@ -109,7 +109,7 @@ def test_what_is_muted_leaves_the_lines_to_what_is_not():
 
 
 def test_the_history_is_bounded(monkeypatch):
-    """The newest episodes stay, and what is not drawn is counted."""
+    """The newest episodes are kept, and those that are not drawn are counted."""
     monkeypatch.setattr(history_module, "MOST", 40)
     many = [finding(PODS, model(f"m{n:03}")) for n in range(100)]
     history = after(later(0, *many), later(10, *many[50:]), later(20))
@@ -174,7 +174,7 @@ def restarted(events, *reports):
     },
 )  # fmt: skip
 def test_events_on_record_tell_what_was_before(events, reports, told):
-    """A restart or a change of the leader does not empty the day."""
+    """A restart or a new leader does not empty the day."""
     found = restarted(events, *reports)
     assert [said(row) for row in found.rows] == told
     assert found.recorded
@@ -189,7 +189,7 @@ def test_an_event_that_says_ready_is_no_episode():
     ("type_", "mark"), [(EventType.WARNING, "firing"), (EventType.NORMAL, "notice")]
 )
 def test_the_type_of_an_event_says_how_it_looks(type_, mark):
-    """As it looked when it was told."""
+    """It looks as it did at the time."""
     (row,) = restarted([record(finding(KAITO, type=type_, since=NOW), 300)], later(600)).rows
     assert row.mark.name == mark
 
@@ -198,13 +198,13 @@ def test_the_type_of_an_event_says_how_it_looks(type_, mark):
     ("type_", "count"), [(EventType.WARNING, 1), (EventType.NORMAL, 0)], ids=["fault", "unclear"]
 )
 def test_a_reason_that_is_not_in_the_catalogue_any_more(type_, count):
-    """A fault was one all the same; whether another one lasted is not known."""
+    """A fault was a fault all the same; whether anything else lasted is unknown."""
     events = [record(finding("customGone", type=type_, since=NOW), 300)]
     assert len(restarted(events, later(600)).rows) == count
 
 
 def test_a_link_leads_to_any_episode_of_the_day():
-    """Where all is asked for; else the last ones are enough to be read."""
+    """If everything is asked for; otherwise the last ones are enough."""
     reports = [later(n * 60, *([kaito(since=n * 60)] if n % 2 else [])) for n in range(1, 22)]
     history = after(*reports)
     shown = page_view(reports[-1], ReportOrigin(live=True), history)

@@ -165,13 +165,13 @@ def test_the_cause_comes_first_and_what_it_explains_hangs_below(findings, causes
     ],
 )  # fmt: skip
 def test_the_verdict_is_one_sentence(changes, verdict, mark, *, rest):
-    """Nobody needs to read on where nothing fires; what is not known is not said to be well."""
+    """If nothing fires there is no need to read on; what is unknown is not called healthy."""
     shown = view(*changes.pop("findings", ()), **changes)
     assert (shown.verdict, shown.mark.name, shown.rest) == (verdict, mark, rest)
 
 
 def test_what_was_read_before_the_connection_was_lost_is_not_said_to_be_well():
-    """The report says nothing of it yet: for 120 s it stands as it was."""
+    """The report does not show it yet: it stays unchanged for 120 s."""
     found = report(ready_ones=[CLUSTER])
     shown = page_view(
         found, ReportOrigin(lost=Lost(NOW - timedelta(seconds=35))), EpisodeHistory.of(found)
@@ -181,7 +181,7 @@ def test_what_was_read_before_the_connection_was_lost_is_not_said_to_be_well():
 
 
 def test_the_mutes_of_namespaces_come_first():
-    """They keep the most from being told, and not all are listed."""
+    """They mute the most, and not all mutes are listed."""
     kinds = (("apps/v1", "Deployment"), ("v1", "Namespace"), ("v1", "Pod"))
     mutes = tuple(Mute(ObjectRef(version, kind, "", "a"), (PODS,)) for version, kind in kinds)
     assert [place for place, _ in view(mutes=mutes).mutes] == [
@@ -192,7 +192,7 @@ def test_the_mutes_of_namespaces_come_first():
 
 
 def test_a_notice_is_not_among_the_causes():
-    """What fires and is no fault stands by itself, also when it is found by its name."""
+    """A notice has its own section, also when the filter finds it by name."""
     shown = view(finding(KAITO), finding(EPP, model("canary"), type=EventType.NORMAL))
     assert [each.finding.reason for each in shown.causes] == [KAITO]
     assert [each.finding.reason for each in shown.notices] == [EPP]
@@ -203,13 +203,13 @@ def test_a_notice_is_not_among_the_causes():
 
 
 def test_what_clears_is_said_to_be_gone():
-    """Its cause is the last that was seen, and would be read as the present one."""
+    """Its cause is the last one seen, which could be mistaken for the present one."""
     (shown,) = view(finding(KAITO, disposition=CLEARING)).others
     assert (shown.mark.name, shown.relation) == ("clearing", "not seen any more")
 
 
 def test_what_is_muted_is_shown_with_where_and_until_when():
-    """After what may fire soon: somebody knows of it."""
+    """It comes after what may fire soon, because somebody knows about it."""
     namespace = ObjectRef("v1", "Namespace", "", "team")
     mute = Mute(namespace, (PODS,), NOW + timedelta(days=1))
     shown = view(
@@ -228,7 +228,7 @@ def test_what_is_muted_is_shown_with_where_and_until_when():
 
 
 def test_layers_from_top_to_bottom_with_a_group_for_each_stack():
-    """The worst subject is first; what is ready and nothing else is only counted and named."""
+    """The worst subject comes first; subjects that are merely ready are only counted and named."""
     shown = view(
         finding(KAITO),
         finding(PODS, model("bad")),

@@ -1,4 +1,4 @@
-"""Archives may come from anybody: they are bounded, and nothing of them leads outside."""
+"""Archives may come from anybody: their size is limited, and nothing in them leads outside."""
 
 import gzip
 import io
@@ -37,7 +37,7 @@ def read(tmp_path):
 @pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("name", ["../a.json", "/etc/a.json", "x/../../a.json", "..\\a.json"])
 def test_no_path_leads_outside(read, pack, name):
-    """An entry whose path leads out of the archive is left out, and told."""
+    """An entry whose path leads out of the archive is skipped with a note."""
     values, causes = read(PACK[pack]({name: TEXT, "b.json": TEXT}))
     assert values == [NODE]
     assert causes == ["its path leads out of the archive"]
@@ -54,7 +54,7 @@ def test_no_path_leads_outside(read, pack, name):
     ],
 )
 def test_no_link_leads_outside(read, pack, target, cause):
-    """A link that leads out, nowhere or around is left out, and told."""
+    """A link that leads outside, nowhere or in a circle is skipped with a note."""
     links = [("x/a.json", target), ("x/loop.json", "a.json")][: 2 if "loop" in target else 1]
     values, causes = read(PACK[pack]({"b.json": TEXT}, links=links))
     assert values == [NODE]
@@ -109,7 +109,7 @@ BOMB = InputLimits(file=10**6, unpacked=2 * 10**6, entries=100, nested=10**6)
     },
 )
 def test_bombs_are_refused(read, pack):
-    """What unpacks to more than is read ends the evaluation, in little memory."""
+    """Input that unpacks to more than the limit ends the evaluation, using little memory."""
     raw = pack()
     tracemalloc.start()
     try:
@@ -121,7 +121,7 @@ def test_bombs_are_refused(read, pack):
 
 
 def test_a_size_that_lies_costs_nothing(read):
-    """A header may claim any size: nothing is skipped block by block for it."""
+    """A header may claim any size; nobody skips that many blocks one by one."""
     header = tarfile.TarInfo("a.log")
     header.size = 2**62
     raw = header.tobuf(tarfile.GNU_FORMAT)
@@ -134,7 +134,7 @@ def test_a_size_that_lies_costs_nothing(read):
 
 
 def test_an_index_that_is_too_large(read):
-    """Python reads the directory of a zip at once, so its size is looked at before."""
+    """Python reads the directory of a zip in one go, so its size is checked first."""
     raw = bytearray(zip_of({"a.json": TEXT}))
     struct.pack_into("<L", raw, len(raw) - 22 + 12, 2**31)
     with pytest.raises(DumpError, match="too many entries"):
@@ -142,7 +142,7 @@ def test_an_index_that_is_too_large(read):
 
 
 def test_archives_inside_of_archives_are_bounded(read):
-    """Three are read inside of each other; a deeper one is left out, and told."""
+    """Up to three nested archives are read; a deeper one is skipped with a note."""
     raw = tar_of({"a.json": TEXT})
     for _ in range(2):
         raw = zip_of({"inner.tgz": raw})
@@ -167,21 +167,21 @@ def test_archives_inside_of_archives_are_bounded(read):
     },
 )
 def test_an_archive_that_is_cut_off_or_damaged(read, raw):
-    """Of half an archive nobody can tell what is missing: it is refused in one line."""
+    """Nobody can tell what is missing from half an archive, so one line refuses it."""
     with pytest.raises(DumpError, match=r"cut off|damaged|has no") as error:
         read(raw)
     assert "\n" not in str(error.value)
 
 
 def test_a_damaged_archive_inside_of_another_costs_only_itself(read):
-    """Nobody named it; what is beside it counts."""
+    """The user did not name it, and the files beside it count."""
     values, causes = read(zip_of({"a.tgz": tar_of({"a.json": TEXT})[:-30], "b.json": TEXT}))
     assert values == [NODE]
     assert "cut off" in causes[0]
 
 
 def test_an_encrypted_entry(read):
-    """What needs a password is left out, and told."""
+    """Entries that need a password are skipped with a note."""
     raw = bytearray(zip_of({"a.json": TEXT}))
     raw[6] |= 1
     raw[raw.index(b"PK\x01\x02") + 8] |= 1
@@ -189,7 +189,7 @@ def test_an_encrypted_entry(read):
 
 
 def test_other_compression_is_left_out(read):
-    """Only what zip programs write by default is read."""
+    """Only the compression that zip programs use by default is read."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("a.json", TEXT)
@@ -209,7 +209,7 @@ def test_names_cannot_write_on_the_terminal(tmp_path, pack):
 
 
 def test_devices_and_hard_links(read):
-    """Only files are read; a hard link is named from the root of the archive."""
+    """Only files are read; a hard link names its target from the root of the archive."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name, kind, target in (
@@ -238,7 +238,7 @@ def test_an_archive_without_documents(read):
 
 
 def test_damage_of_any_kind_is_one_line(read):
-    """Whatever was changed in an archive, it is read or refused: nothing else happens."""
+    """However an archive was changed, it is read or refused; nothing else happens."""
     inner = tar_of({"x" * 150 + "/a.json": TEXT}, links=[("b.json", "a.json")])
     plain = tar_of({"a.json": TEXT}, compressed=False, links=[("b.json", "a.json")])
     chance = random.Random(15)
