@@ -152,10 +152,8 @@ VALUES = {
     ("status_reporter_resource_state", "state"): {each.value for each in Served},
     ("status_reporter_scrapes_total", "outcome"): {OK, *(each.name.lower() for each in Failure)},
     ("status_reporter_event_writes_total", "outcome"): TOLD["outcome of writes of Events"],
-    ("status_reporter_modelserving_status_writes_total", "outcome"): TOLD[
-        "outcome of writes of statuses"
-    ],
-}
+    ("status_reporter_modelserving_status_writes_total", "outcome"): TOLD["outcome of writes of statuses"],
+}  # fmt: skip
 
 
 def test_rules_and_dashboard_ask_for_values_that_labels_have():

@@ -13,6 +13,7 @@ from reporter.metrics.samples.window import Judged
 from reporter.sinks.pod_view import pod_text, pod_view
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.tables import of_inferencesets as t
+from tests.tables import rows
 from tests.unit.probes.runtime.scraped import TARGET, Scraped, engine, loading, serving
 
 FULL = {"kv_usage": 0.98, "waiting": 5, "capacity": 5}
@@ -55,31 +56,15 @@ def test_pod_whose_numbers_are_not_there(page, says):
     assert says in text.splitlines()[1]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("page", "until", "reason", "why"),
-    [
-        pytest.param(
-            lambda at: serving(at, **FULL), 60, t.KV_CACHE, "not full yet", id="part of a window"
-        ),
-        pytest.param(
-            lambda _: loading(5e6, 900),
-            30,
-            t.DOWNLOAD_SLOW,
-            "not full yet",
-            id="part of a download's",
-        ),
-        pytest.param(lambda _: loading(5e6, 900), 30, t.KV_CACHE, "Ready", id="not Ready"),
-        pytest.param(
-            lambda _: {"failure": Failure.REFUSED}, 30, t.KV_CACHE, "cannot be read", id="no page"
-        ),
-        pytest.param(
-            lambda at: serving(at, healthy=None),
-            60,
-            t.ENGINE_UNHEALTHY,
-            "does not have",
-            id="not told",
-        ),
-    ],
+    {
+        "part of a window": (lambda at: serving(at, **FULL), 60, t.KV_CACHE, "not full yet"),
+        "part of a download's": (lambda _: loading(5e6, 900), 30, t.DOWNLOAD_SLOW, "not full yet"),
+        "not Ready": (lambda _: loading(5e6, 900), 30, t.KV_CACHE, "Ready"),
+        "no page": (lambda _: {"failure": Failure.REFUSED}, 30, t.KV_CACHE, "cannot be read"),
+        "not told": (lambda at: serving(at, healthy=None), 60, t.ENGINE_UNHEALTHY, "does not have"),
+    },
 )
 def test_why_a_reason_is_not_judged(page, until, reason, *, why):
     view, text = seen(page, until)
@@ -107,12 +92,9 @@ def test_a_page_cannot_write_to_the_terminal():
     ("page", "told"),
     [
         ({"endpoints": Endpoints(0.0)}, ("fault", "has not known the Ready pod")),
-        (
-            {"failure": Failure.STATUS, "detail": "401"},
-            ("not judged", "its page wants a token, and the reporter sends none"),
-        ),
+        ({"failure": Failure.STATUS, "detail": "401"}, ("not judged", "its page wants a token, and the reporter sends none")),
     ],
-)
+)  # fmt: skip
 def test_an_endpoint_picker(page, told):
     """Only the reasons of pickers, and why they cannot be judged where their page is closed."""
     picker = replace(TARGET, picked=Picked((TARGET.ready_since,)))

@@ -45,12 +45,8 @@ GOOD = {
     "infinite, no sign": (b'vllm:x{a="b"} INF', {"a": "b"}, math.inf),
     "too large for a float": (b"vllm:x 1e999", {}, math.inf),
     "bytes that are no UTF-8": (b'vllm:x{a="\xff"} 1', {"a": b"\xff"}, 1),
-    "line breaks of Unicode": (
-        'vllm:x{a="\v\f\x1c\x85\u2028"} 1'.encode(),
-        {"a": "\v\f\x1c\x85\u2028"},
-        1,
-    ),
-}
+    "line breaks of Unicode": ('vllm:x{a="\v\f\x1c\x85\u2028"} 1'.encode(), {"a": "\v\f\x1c\x85\u2028"}, 1),
+}  # fmt: skip
 
 BAD = {
     "no value": b'vllm:x{a="b"}',

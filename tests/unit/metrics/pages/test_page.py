@@ -91,18 +91,11 @@ SAME = {
     "bounds in other digits": re.sub(rb'le="(\d+)\.0"', rb'le="\1e+00"', VLLM),
     "bounds as Go writes them": re.sub(rb'le="(\d+)\.0"', rb'le="\1"', VLLM),
     "V0 name of the KV use": VLLM.replace(b"kv_cache_usage_perc", b"gpu_cache_usage_perc"),
-    "V0 name of the latency": VLLM.replace(
-        b"inter_token_latency_seconds", b"time_per_output_token_seconds"
-    ),
-    "V0 name of the prefix cache": VLLM.replace(
-        b"vllm:prefix_cache_queries", b"vllm:gpu_prefix_cache_queries"
-    ),
+    "V0 name of the latency": VLLM.replace(b"inter_token_latency_seconds", b"time_per_output_token_seconds"),
+    "V0 name of the prefix cache": VLLM.replace(b"vllm:prefix_cache_queries", b"vllm:gpu_prefix_cache_queries"),
     "label of the simulator": VLLM.replace(b"finished_reason=", b"finish_reason="),
-    "counters without _total": re.sub(
-        rb"(?m)^(vllm:[a-z_0-9]+|http_requests)_total\{", rb"\1{", VLLM
-    ),
-    "both names of the KV use": VLLM
-    + b'vllm:gpu_cache_usage_perc{engine="0"} 0.1\nvllm:gpu_cache_usage_perc{engine="1"} 1\n',
+    "counters without _total": re.sub(rb"(?m)^(vllm:[a-z_0-9]+|http_requests)_total\{", rb"\1{", VLLM),
+    "both names of the KV use": VLLM + b'vllm:gpu_cache_usage_perc{engine="0"} 0.1\nvllm:gpu_cache_usage_perc{engine="1"} 1\n',
     "both names of a counter": VLLM + b'vllm:prompt_tokens{engine="0",model_name="m"} 5\n',
     "a bad line": VLLM + b'vllm:num_requests_running{engine="0"} many\n',
     "a raw quote": VLLM + b'vllm:num_requests_running{engine="0",model_name="a"b"} 99\n',
@@ -112,7 +105,7 @@ SAME = {
         b"# TYPE vllm:num_requests_waiting gauge\n",
         b'vllm:num_requests_running{model_name="meta-llama/Llama-3.1-8B-Instruct",engine="0"} 99\n',
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SAME)

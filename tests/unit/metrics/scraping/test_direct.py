@@ -39,10 +39,8 @@ GOOD = {
     "no type": answer(content_type=None),
     "identity": answer(headers="Content-Encoding: identity\r\n"),
     "HTTP/1.0 that ends with the connection": raw(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE),
-    "chunked": raw(
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(PAGE), PAGE)
-    ),
-}
+    "chunked": raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(PAGE), PAGE)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -116,23 +116,15 @@ def test_no_failure_names_an_address():
         (aiohttp.SocketTimeoutError(), Failure.TIMEOUT, "no complete answer"),
         (TimeoutError(), Failure.TIMEOUT, "no complete answer"),
         (aiohttp.ClientConnectorError(KEY, REFUSED), Failure.REFUSED, ""),
-        (
-            aiohttp.ClientConnectorError(KEY, OSError(errno.EHOSTUNREACH, SECRET)),
-            Failure.UNREACHABLE,
-            "no route to host",
-        ),
+        (aiohttp.ClientConnectorError(KEY, OSError(errno.EHOSTUNREACH, SECRET)), Failure.UNREACHABLE, "no route to host"),
         (aiohttp.ServerDisconnectedError(), Failure.RESET, "no answer"),
         (aiohttp.ClientConnectionResetError(), Failure.RESET, ""),
         (aiohttp.ClientOSError(errno.ECONNRESET, SECRET), Failure.RESET, ""),
         (aiohttp.ClientPayloadError(), Failure.TRUNCATED, ""),
-        (
-            aiohttp.ClientConnectorSSLError(KEY, ssl.SSLError(1, SECRET)),
-            Failure.UNREACHABLE,
-            "TLS failed",
-        ),
+        (aiohttp.ClientConnectorSSLError(KEY, ssl.SSLError(1, SECRET)), Failure.UNREACHABLE, "TLS failed"),
     ],
     ids=lambda value: repr(value)[:40],
-)
+)  # fmt: skip
 def test_what_it_is_called(lower, failure, detail):
     with pytest.raises(ScrapeFailed) as caught, mapped():
         raise lower
