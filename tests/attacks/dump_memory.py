@@ -17,12 +17,8 @@ FILES = {
     "JSON of empty lists": ("json", '{"a": [', "[],", "[]]}", 3 * _VALUES // 2 - 300),
     "JSON of objects with a key": ("json", '{"a": [', '{"":{}},', "0]}", 2 * _VALUES - 800),
     "JSON of words of two bytes": ("json", '{"a": [', '"é",', "0]}", 4 * _VALUES - 400),
-    "items that are no objects": (
-        "json", '{"apiVersion": "v1", "kind": "PodList", "items": [', "1,", "1]}", 2 * _VALUES - 200
-    ),
-    "items that are empty": (
-        "json", '{"apiVersion": "v1", "kind": "PodList", "items": [', "{},", "{}]}", 3 * _VALUES // 2 - 300
-    ),
+    "items that are no objects": ("json", '{"apiVersion": "v1", "kind": "PodList", "items": [', "1,", "1]}", 2 * _VALUES - 200),
+    "items that are empty": ("json", '{"apiVersion": "v1", "kind": "PodList", "items": [', "{},", "{}]}", 3 * _VALUES // 2 - 300),
     "more values than are read": ("json", '{"a": [', "0,", "0]}", 90 * _MIB),
     "a string as large as a file": ("json", '{"a": "', "a", '"}', 95 * _MIB),
     "a string of emoji": ("json", '{"a": "', "😀", '"}', 8 * _MIB),

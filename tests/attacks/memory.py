@@ -21,10 +21,8 @@ _ROLES = f'[{{"name": "r", "entryTemplate": {_TEMPLATE}}}]'
     {
         "EnvoyFilters of empty lists": (ENVOYFILTERS, 10, f'"spec": {{"configPatches": {_TREE}}}'),
         "ControllerRevisions of empty lists": (CONTROLLERREVISIONS, 10, f'"data": {{"data": {_ROLES}}}'),
-        "ModelServings of empty lists": (
-            MODELSERVINGS, 10, f'"spec": {{"template": {{"roles": {_ROLES}}}}}'),
-        "HTTPRoutes of empty rules": (
-            HTTPROUTES, 12, '"spec": {"rules": [' + ",".join(["{}"] * 50_000) + "]}"),
+        "ModelServings of empty lists": (MODELSERVINGS, 10, f'"spec": {{"template": {{"roles": {_ROLES}}}}}'),
+        "HTTPRoutes of empty rules": (HTTPROUTES, 12, '"spec": {"rules": [' + ",".join(["{}"] * 50_000) + "]}"),
     },
     quick=False,
 )  # fmt: skip

@@ -21,16 +21,10 @@ _SERVICE = ObjectRef("v1", "Service", "infra", _SECRET, "uid-s")
 
 @attacks(
     {
-        "a foreign Gateway's condition": fired(
-            related=_FOREIGN, message=f"Gateway infra/gw: Programmed is False, {_SECRET}"
-        ),
-        "who changed a foreign Gateway": fired(
-            message=f"Gateway infra/gw is not programmed (changed by {_SECRET} at 11:58:00Z)"
-        ),
+        "a foreign Gateway's condition": fired(related=_FOREIGN, message=f"Gateway infra/gw: Programmed is False, {_SECRET}"),
+        "who changed a foreign Gateway": fired(message=f"Gateway infra/gw is not programmed (changed by {_SECRET} at 11:58:00Z)"),
         "whether a foreign Service is there": fired(related=_SERVICE, message=f"{_SERVICE} does not exist"),
-        "the same of a namespace's own Gateway": fired(
-            HARNESS, related=GATEWAY, message=f"Service infra/{_SECRET} is away"
-        ),
+        "the same of a namespace's own Gateway": fired(HARNESS, related=GATEWAY, message=f"Service infra/{_SECRET} is away"),
     }
 )  # fmt: skip
 def _(_folder, record):

@@ -212,11 +212,7 @@ def test_the_notes_name_what_is_there(notes):
         ({}, "once more", ""),
         ({"mirrorToWorkload": True}, "", "may create and patch Events in every namespace"),
         ({"mirrorToWorkload": True}, "", "describe inferenceset <name>"),
-        (
-            {"mirrorToWorkload": True, "stacks": {"kaito": "off", "kserve": "off"}},
-            "inferenceset",
-            "describe modelserving <name>",
-        ),
+        ({"mirrorToWorkload": True, "stacks": {"kaito": "off", "kserve": "off"}}, "inferenceset", "describe modelserving <name>"),
         ({"mirrorToWorkload": True, "rbac.create": False}, "may create", "(mirrorToWorkload):"),
         ({"controlPlane.nodeProvisioner": {"name": "gpu", "namespace": "gpu"}}, "node provisioner", ""),
     ],

@@ -93,24 +93,15 @@ def told(report):
         "a neighbour is malformed": ([SET, deployment("other", **MALFORMED)], True),
         "it is malformed itself": ([SET, deployment(PICKER, **MALFORMED)], False),
         "one without a name is in its namespace": ([SET, OTHER, deployment("", **MALFORMED)], False),
-        "one without a name is elsewhere": (
-            [SET, OTHER, {**deployment(""), "metadata": {"namespace": "elsewhere"}}],
-            True,
-        ),
+        "one without a name is elsewhere": ([SET, OTHER, {**deployment(""), "metadata": {"namespace": "elsewhere"}}], True),
         "one without a name and a namespace": ([SET, OTHER, {**deployment(""), "metadata": 5}], False),
         "it is there without a namespace": ([SET, OTHER, obj("apps/v1", "Deployment", PICKER, namespace="")], False),
-        "another is there without a namespace": (
-            [SET, OTHER, obj("apps/v1", "Deployment", "some", namespace="")],
-            True,
-        ),
+        "another is there without a namespace": ([SET, OTHER, obj("apps/v1", "Deployment", "some", namespace="")], True),
         "another is in an unknown version": (
             [SET, OTHER, {**OTHER, "apiVersion": "apps/v1beta9", "metadata": {"name": "x"}}],
             True,
         ),
-        "a neighbour is there twice": (
-            [SET, deployment("other", **revised("7")), deployment("other", **revised("8"))],
-            True,
-        ),
+        "a neighbour is there twice": ([SET, deployment("other", **revised("7")), deployment("other", **revised("8"))], True),
     },
 )  # fmt: skip
 def test_a_missing_object_is_told_if_nothing_may_be_it(check, documents, is_told):

@@ -43,11 +43,7 @@ def offered(run, *words):
             ],
             ":4",
         ),
-        (
-            ["check", "--disable-reasons", "clusterKeda"],
-            ["clusterKedaNotReady", "clusterKedaKaitoScalerNotReady"],
-            ":4",
-        ),
+        (["check", "--disable-reasons", "clusterKeda"], ["clusterKedaNotReady", "clusterKedaKaitoScalerNotReady"], ":4"),
         (["check", "--grace", "clusterBBR"], ["clusterBBRNotReady="], ":4"),
         (["completion", ""], list(SHELLS), ":4"),
         (["demo", "--scenario", "r"], ["runtime"], ":4"),

@@ -58,9 +58,7 @@ WANTED = {
     "an init container fails": (pod(init=[(WAITS, ENDED, False)]), [("i0", (True,))]),
     "a sidecar ended": (pod(init=[(DONE, {}, False), (DONE, {}, False)]), [("i1", (False,))]),
     "a Job's pod is done": (pod((DONE, {}, False), phase="Succeeded"), []),
-    "is being deleted": (
-        pod((ENDED, {}, False), deletionTimestamp="2026-11-24T10:00:00Z"), [],
-    ),
+    "is being deleted": (pod((ENDED, {}, False), deletionTimestamp="2026-11-24T10:00:00Z"), []),
 }  # fmt: skip
 
 

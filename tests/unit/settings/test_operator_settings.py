@@ -5,7 +5,6 @@ import pytest
 from reporter.cli.configure import load_settings
 from reporter.cli.main import main
 from reporter.errors import UsageError
-from reporter.stacks.settings import FullEvaluationSettings
 
 TEXT = (
     "default-epp-image=epp:new, tracing-enabled=true,tracing-sampler-arg=0.10,"
@@ -29,10 +28,6 @@ otterscale-operator-flags:
   default-gateway-name: ""
 """,
 ]
-
-
-def test_nothing_is_given_by_default():
-    assert FullEvaluationSettings().operator_given == {}
 
 
 def test_as_a_flag_and_in_the_environment(monkeypatch):

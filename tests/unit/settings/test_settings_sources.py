@@ -1,3 +1,5 @@
+import shlex
+
 import pytest
 
 from reporter.arguments import Parser
@@ -49,52 +51,40 @@ def test_the_file_may_be_named_by_the_environment(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("argv", "field", "value"),
+    ("line", "field", "value"),
     [
-        (["--resync-seconds=30"], "resync_seconds", 30),
-        (["--leader-elect"], "leader_elect", True),
-        (["--leader-elect=false"], "leader_elect", False),
-        (["--leader-elect=true"], "leader_elect", True),
-        (["--no-leader-elect"], "leader_elect", False),
-        (["--emit", "primary"], "emit", "primary"),
-        (["--kaito-namespace", "a,b"], "kaito_namespace", ("a", "b")),
-        (["--kaito-namespace", "a", "--kaito-namespace", "b"], "kaito_namespace", ("a", "b")),
-        (["--keda-namespace", ""], "keda_namespace", ()),
-        (["--bbr-deployment="], "bbr_deployment", ""),
-        (["--grace", "clusterBBRNotReady=5"], "grace", {"clusterBBRNotReady": 5}),
+        ("--resync-seconds=30", "resync_seconds", 30),
+        ("--leader-elect", "leader_elect", True),
+        ("--leader-elect=false", "leader_elect", False),
+        ("--leader-elect=true", "leader_elect", True),
+        ("--no-leader-elect", "leader_elect", False),
+        ("--emit primary", "emit", "primary"),
+        ("--kaito-namespace a,b", "kaito_namespace", ("a", "b")),
+        ("--kaito-namespace a --kaito-namespace b", "kaito_namespace", ("a", "b")),
+        ("--keda-namespace ''", "keda_namespace", ()),
+        ("--bbr-deployment=", "bbr_deployment", ""),
+        ("--grace clusterBBRNotReady=5", "grace", {"clusterBBRNotReady": 5}),
         (
-            [
-                "--grace=clusterBBRNotReady=5",
-                "--grace",
-                "clusterKedaNotReady=0, clusterBBRNotReady=6",
-            ],
-            "grace",
-            {"clusterBBRNotReady": 6, "clusterKedaNotReady": 0},
+            "--grace=clusterBBRNotReady=5 --grace 'clusterKedaNotReady=0, clusterBBRNotReady=6'",
+            "grace", {"clusterBBRNotReady": 6, "clusterKedaNotReady": 0},
         ),
-        (["--disable-reasons", "clusterReady"], "disable_reasons", ("clusterReady",)),
-        (["--report-bind-address", "[::1]:0"], "report_bind_address", "[::1]:0"),
-        (["--metrics-bind-address", "0"], "metrics_bind_address", "0"),
+        ("--disable-reasons clusterReady", "disable_reasons", ("clusterReady",)),
+        ("--report-bind-address [::1]:0", "report_bind_address", "[::1]:0"),
+        ("--metrics-bind-address 0", "metrics_bind_address", "0"),
         (
-            [
-                "--lease-duration-seconds",
-                "2.5",
-                "--renew-deadline-seconds=2",
-                "--retry-period-seconds=.5",
-            ],
-            "lease_duration_seconds",
-            2.5,
+            "--lease-duration-seconds 2.5 --renew-deadline-seconds=2 --retry-period-seconds=.5",
+            "lease_duration_seconds", 2.5,
         ),
-        (["--context", "test"], "context", "test"),
+        ("--context test", "context", "test"),
         (
-            ["--node-provisioner-name=karpenter", "--node-provisioner-namespace=karpenter"],
-            "node_provisioner_namespace",
-            ("karpenter",),
+            "--node-provisioner-name=karpenter --node-provisioner-namespace=karpenter",
+            "node_provisioner_namespace", ("karpenter",),
         ),
     ],
-)
-def test_forms_of_flags(argv, field, value):
+)  # fmt: skip
+def test_forms_of_flags(line, field, value):
     """Values after a space or an equals sign; lists with commas or repeated."""
-    assert getattr(settings(*argv), field) == value
+    assert getattr(settings(*shlex.split(line)), field) == value
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from reporter.cli.configure import load_settings
 from reporter.errors import UsageError
 from reporter.setting_types import StackMode
-from reporter.stacks.settings import FullDaemonSettings, FullEvaluationSettings
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import FROM_METRICS, REASONS, Stack
 
 
@@ -17,10 +17,6 @@ def modes(settings: FullEvaluationSettings) -> dict[str, str]:
 
 
 DEFAULT = dict.fromkeys(map(str, Stack), "auto")
-
-
-def test_no_stack_is_expected_by_default():
-    assert modes(FullEvaluationSettings()) == DEFAULT
 
 
 def test_naming_one_stack_leaves_the_others():
@@ -61,11 +57,6 @@ def test_nothing_is_written_of_a_stack_that_is_off(writes, says):
     assert str(refused.value).startswith("--stacks: ")
     assert says in str(refused.value)
     assert load_settings({"stacks": "kthena=auto", **writes})
-
-
-def test_nothing_is_written_of_modelservings_by_default():
-    settings = FullDaemonSettings()
-    assert settings.modelserving_status == "off"
 
 
 NAMES = [each.name for each in REASONS]

@@ -69,11 +69,7 @@ def test_only_selected_objects_are_read(load):
         ([{"apiVersion": "example.com/v1", "kind": "WidgetList", "items": []}], False, Served.SERVED),
         ([STATEFULSET], True, Served.SERVED),
         ([STATEFULSET], False, Served.UNKNOWN),
-        (
-            [{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinitionList", "items": []}],
-            False,
-            Served.ABSENT,
-        ),
+        ([{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinitionList", "items": []}], False, Served.ABSENT),
     ],
 )  # fmt: skip
 def test_what_a_dump_says_of_a_declared_kind(load, documents, complete, *, state):

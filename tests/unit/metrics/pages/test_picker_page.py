@@ -19,10 +19,7 @@ def sample_in(body: bytes):
     ("page", "endpoints", "known", "counts"),
     [
         ("no-endpoints", 0, 2, {Counter.CHOICES: 4, Counter.FAILED_CHOICES: 0, Counter.PICKED: 4}),
-        (
-            "scheduling-failing", 2, 2,
-            {Counter.CHOICES: 1360, Counter.FAILED_CHOICES: 1360, Counter.EXHAUSTED: 1360},
-        ),
+        ("scheduling-failing", 2, 2, {Counter.CHOICES: 1360, Counter.FAILED_CHOICES: 1360, Counter.EXHAUSTED: 1360}),
         ("shedding", 2, 2, {Counter.QUEUED: 2280, Counter.SHED: 2227, Counter.EXHAUSTED: 2218}),
     ],
 )  # fmt: skip

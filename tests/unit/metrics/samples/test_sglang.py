@@ -83,10 +83,7 @@ def test_server_of_images_is_no_engine():
         (t.ENGINE_STALLED, 120, []),
         (t.ENGINE_STALLED, None, [LIVE]),
         (t.BACKLOG, 300, [LIVE, ("num_queue_reqs", rises(0.1))]),
-        (t.PREEMPTION, 300, [
-            LIVE, ("num_queue_reqs", 0), ("token_usage", 0.6),
-            ("num_retracted_requests_total", rises(2)),
-        ]),
+        (t.PREEMPTION, 300, [LIVE, ("num_queue_reqs", 0), ("token_usage", 0.6), ("num_retracted_requests_total", rises(2))]),
         (t.ERROR_RATE, 300, [LIVE, ("http_responses_total", rises(1))]),
         (t.METRICS_MISSING, None, [LIVE]),
         (t.REJECTED, None, [LIVE, ("http_responses_total", rises(1))]),

@@ -68,22 +68,14 @@ BAD = {
     "204": (raw(b"HTTP/1.1 204 No Content\r\n\r\n"), Failure.STATUS, "204"),
     "empty": (answer(b""), Failure.EMPTY, ""),
     "shorter than declared": (answer(length=len(PAGE) + 1), Failure.TRUNCATED, ""),
-    "chunks without an end": (
-        raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nvllm:"), Failure.TRUNCATED, "",
-    ),
-    "gzip": (
-        answer(gzip.compress(PAGE), headers="Content-Encoding: gzip\r\n"), Failure.ENCODED, "",
-    ),
+    "chunks without an end": (raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nvllm:"), Failure.TRUNCATED, ""),
+    "gzip": (answer(gzip.compress(PAGE), headers="Content-Encoding: gzip\r\n"), Failure.ENCODED, ""),
     "HTML": (answer(content_type="text/html"), Failure.UNSUPPORTED, ""),
     "JSON": (answer(content_type="application/json"), Failure.UNSUPPORTED, ""),
     "protobuf": (answer(content_type="application/vnd.google.protobuf"), Failure.UNSUPPORTED, ""),
     "not HTTP": (raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n"), Failure.UNREADABLE, "not HTTP"),
-    "huge header": (
-        raw(HEAD + b"X: " + b"x" * 100_000 + b"\r\n\r\n"), Failure.UNREADABLE, "not HTTP",
-    ),
-    "length that is none": (
-        raw(HEAD + b"Content-Length: many\r\n\r\n" + PAGE), Failure.UNREADABLE, "not HTTP",
-    ),
+    "huge header": (raw(HEAD + b"X: " + b"x" * 100_000 + b"\r\n\r\n"), Failure.UNREADABLE, "not HTTP"),
+    "length that is none": (raw(HEAD + b"Content-Length: many\r\n\r\n" + PAGE), Failure.UNREADABLE, "not HTTP"),
 }  # fmt: skip
 
 

@@ -101,13 +101,9 @@ PICKED = {
     "not Ready": ([engine(ready=False)], ()),
     "not selected": ([engine({"metadata": {"labels": {"tier": "b"}}}), pool(tier="a")], ()),
     "two pools select it": ([engine(), pool(), pool(name="n-pool")], (SINCE_AT,)),
-    "another picker's pool": (
-        [engine(), pool({"spec": {"endpointPickerRef": {"name": "another"}}})], (),
-    ),
+    "another picker's pool": ([engine(), pool({"spec": {"endpointPickerRef": {"name": "another"}}})], ()),
     "a pool that goes": ([engine(), pool(DELETING)], ()),
-    "a Service that selects nothing": (
-        [engine(), pool(), merged(SERVICE, {"spec": {"selector": {"app": "other"}}})], (),
-    ),
+    "a Service that selects nothing": ([engine(), pool(), merged(SERVICE, {"spec": {"selector": {"app": "other"}}})], ()),
     "not the first pod of a group": ([engine(name="m-1"), pool()], ()),
     "the former group": (
         [

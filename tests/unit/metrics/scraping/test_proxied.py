@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+from collections.abc import Callable
 
 import pytest
 from aiohttp import web
@@ -61,61 +62,40 @@ def network(text: str) -> web.Response:
 
 
 DIAL = "dial tcp 10.0.0.7:5000: "
+BY_API_SERVER, PLAIN = "from the API server", {"content_type": "text/plain"}
+ELSEWHERE, PACKED = {"Location": "/api/v1/secrets"}, {"Content-Encoding": "gzip"}
+
+
+def answered(code: int, reason: str, text: str = "") -> Callable[[], web.Response]:
+    return lambda: status(code, reason, text)
+
+
+def of_pod(**answer: object) -> Callable[[], web.Response]:
+    return lambda: web.Response(**answer)
+
+
 REFUSALS = {
-    "forbidden": (
-        lambda: status(403, "Forbidden", 'cannot get resource "pods/proxy"'),
-        Failure.FORBIDDEN, "no permission to get pods/proxy",
-    ),
-    "no address": (
-        lambda: status(500, "InternalError"), Failure.UNREACHABLE, "the API server answered 500",
-    ),
-    "overload": (
-        lambda: status(429, "TooManyRequests"), Failure.UNREACHABLE, "the API server answered 429",
-    ),
-    "refused": (
-        lambda: network(f"{DIAL}connect: connection refused"),
-        Failure.REFUSED, "from the API server",
-    ),
-    "dial timeout": (
-        lambda: network(f"{DIAL}i/o timeout"), Failure.TIMEOUT, "from the API server",
-    ),
-    "no route": (
-        lambda: network(f"{DIAL}connect: no route to host"),
-        Failure.UNREACHABLE, "from the API server",
-    ),
-    "out of order": (
-        lambda: status(503, "ServiceUnavailable"),
-        Failure.UNREACHABLE, "the API server answered 503",
-    ),
+    "forbidden": (answered(403, "Forbidden", 'cannot get resource "pods/proxy"'), Failure.FORBIDDEN, "no permission to get pods/proxy"),
+    "no address": (answered(500, "InternalError"), Failure.UNREACHABLE, "the API server answered 500"),
+    "overload": (answered(429, "TooManyRequests"), Failure.UNREACHABLE, "the API server answered 429"),
+    "refused": (lambda: network(f"{DIAL}connect: connection refused"), Failure.REFUSED, BY_API_SERVER),
+    "dial timeout": (lambda: network(f"{DIAL}i/o timeout"), Failure.TIMEOUT, BY_API_SERVER),
+    "no route": (lambda: network(f"{DIAL}connect: no route to host"), Failure.UNREACHABLE, BY_API_SERVER),
+    "out of order": (answered(503, "ServiceUnavailable"), Failure.UNREACHABLE, "the API server answered 503"),
     "overload in plain text": (
-        lambda: web.Response(status=429, text="Too many requests, please try again later.\n"),
+        of_pod(status=429, text="Too many requests, please try again later.\n"),
         Failure.UNREACHABLE, "the API server answered 429",
     ),
-    "closed": (lambda: network("EOF"), Failure.RESET, "from the API server"),
-    "404 of the pod": (lambda: web.Response(status=404, text="Not Found"), Failure.STATUS, "404"),
-    "401 of the pod": (lambda: web.Response(status=401, text="Who?"), Failure.STATUS, "401"),
-    "503 of the pod": (
-        lambda: web.json_response({"detail": "dead"}, status=503), Failure.STATUS, "503",
-    ),
-    "redirect of the pod": (
-        lambda: web.Response(status=302, headers={"Location": "/api/v1/secrets"}),
-        Failure.STATUS, "302, redirects are not followed",
-    ),
-    "compressed": (
-        lambda: web.Response(body=gzip.compress(PAGE), headers={"Content-Encoding": "gzip"}),
-        Failure.ENCODED, "",
-    ),
-    "HTML": (
-        lambda: web.Response(text="<html>", content_type="text/html"), Failure.UNSUPPORTED, "",
-    ),
-    "empty": (lambda: web.Response(content_type="text/plain"), Failure.EMPTY, ""),
-    "too large": (
-        lambda: web.Response(body=b"#" * 100_001, content_type="text/plain"),
-        Failure.TOO_LARGE, "more than 100000 bytes",
-    ),
-    "large refusal": (
-        lambda: web.Response(status=500, body=b"x" * 200_000), Failure.STATUS, "500",
-    ),
+    "closed": (lambda: network("EOF"), Failure.RESET, BY_API_SERVER),
+    "404 of the pod": (of_pod(status=404, text="Not Found"), Failure.STATUS, "404"),
+    "401 of the pod": (of_pod(status=401, text="Who?"), Failure.STATUS, "401"),
+    "503 of the pod": (lambda: web.json_response({"detail": "dead"}, status=503), Failure.STATUS, "503"),
+    "redirect of the pod": (of_pod(status=302, headers=ELSEWHERE), Failure.STATUS, "302, redirects are not followed"),
+    "compressed": (of_pod(body=gzip.compress(PAGE), headers=PACKED), Failure.ENCODED, ""),
+    "HTML": (of_pod(text="<html>", content_type="text/html"), Failure.UNSUPPORTED, ""),
+    "empty": (of_pod(**PLAIN), Failure.EMPTY, ""),
+    "too large": (of_pod(body=b"#" * 100_001, **PLAIN), Failure.TOO_LARGE, "more than 100000 bytes"),
+    "large refusal": (of_pod(status=500, body=b"x" * 200_000), Failure.STATUS, "500"),
 }  # fmt: skip
 
 

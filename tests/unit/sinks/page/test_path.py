@@ -49,55 +49,44 @@ QUIET = ("unknown", "no fault known")
 WORKS = ("ready", "works")
 
 
+A, B, C = model("a"), model("b"), model("c")
+STOPS_ONE = ("firing", "1 of 3 not serving")
+BEHIND = finding(INFRA, A, Disposition.SUPPRESSED, by=(KAITO,))
+LESS = finding(EPP, A, Disposition.SECONDARY, by=(PODS,))
+
+
 @rows(
     ("findings", "states", "stations", "serving"),
     {
         "at the entrance": (
-            [finding(GATEWAY, NAMESPACE, impact=Impact(2, 0, 1))],
-            [(model("a"), DOWN), (model("b"), DOWN)],
-            [("firing", "2 of 2 not serving"), QUIET, QUIET, QUIET],
-            "0 of 2 serve",
+            [finding(GATEWAY, NAMESPACE, impact=Impact(2, 0, 1))], [(A, DOWN), (B, DOWN)],
+            [("firing", "2 of 2 not serving"), QUIET, QUIET, QUIET], "0 of 2 serve",
         ),
         "each model where it stops": (
-            [finding(ROUTE, model("a")), finding(EPP, model("b"))],
-            [(model("a"), DOWN), (model("b"), DOWN), (model("c"), SERVING)],
-            [QUIET, ("firing", "1 of 3 not serving"), ("firing", "1 of 3 not serving"), QUIET],
-            "1 of 3 serve",
+            [finding(ROUTE, A), finding(EPP, B)], [(A, DOWN), (B, DOWN), (C, SERVING)],
+            [QUIET, STOPS_ONE, STOPS_ONE, QUIET], "1 of 3 serve",
         ),
         "who serves is reached": (
-            [finding(PODS, model("a"))],
-            [(model("a"), DEGRADED)],
-            [QUIET, WORKS, WORKS, ("degraded", "1 degraded")],
-            "1 of 1 serve, 1 degraded",
+            [finding(PODS, A)], [(A, DEGRADED)],
+            [QUIET, WORKS, WORKS, ("degraded", "1 degraded")], "1 of 1 serve, 1 degraded",
         ),
         "what is less important stops requests all the same": (
-            [
-                finding(PODS, model("a")),
-                finding(EPP, model("a"), Disposition.SECONDARY, by=(PODS,)),
-            ],
-            [(model("a"), DOWN)],
-            [QUIET, QUIET, ("firing", "1 not serving"), ("firing", "1 not serving")],
-            "0 of 1 serve",
+            [finding(PODS, A), LESS], [(A, DOWN)],
+            [QUIET, QUIET, ("firing", "1 not serving"), ("firing", "1 not serving")], "0 of 1 serve",
         ),
         "behind a cause, and it does not serve": (
-            [finding(INFRA, model("a"), Disposition.SUPPRESSED, by=(KAITO,))],
-            [(model("a"), DOWN)],
-            [QUIET, QUIET, QUIET, ("firing", "1 not serving, behind another cause")],
-            "0 of 1 serve",
+            [BEHIND], [(A, DOWN)],
+            [QUIET, QUIET, QUIET, ("firing", "1 not serving, behind another cause")], "0 of 1 serve",
         ),
         "behind a cause, and it serves": (
-            [finding(INFRA, model("a"), Disposition.SUPPRESSED, by=(KAITO,))],
-            [(model("a"), SERVING)],
-            [QUIET, WORKS, WORKS, ("suppressed", "1 behind another cause")],
-            "1 of 1 serve",
+            [BEHIND], [(A, SERVING)],
+            [QUIET, WORKS, WORKS, ("suppressed", "1 behind another cause")], "1 of 1 serve",
         ),
         "nobody waits for who is idle; what may start yet is no fault": (
-            [finding(PODS, model("a"), Disposition.PENDING)],
-            [(model("a"), DOWN), (model("b"), IDLE)],
-            [QUIET, QUIET, QUIET, ("pending", "1 pending")],
-            "0 of 1 serve",
+            [finding(PODS, A, Disposition.PENDING)], [(A, DOWN), (B, IDLE)],
+            [QUIET, QUIET, QUIET, ("pending", "1 pending")], "0 of 1 serve",
         ),
-        "nothing is known of who serves": ([finding(PODS, model("a"))], [], [QUIET, QUIET, QUIET, ("firing", "at fault")], ""),
+        "nothing is known of who serves": ([finding(PODS, A)], [], [QUIET, QUIET, QUIET, ("firing", "at fault")], ""),
     },
 )  # fmt: skip
 def test_the_stage_that_stops_requests_is_red(findings, states, stations, *, serving):
@@ -133,22 +122,16 @@ def test_shared_parts_without_a_fault(ready, mark):
     ("findings", "states", "behind"),
     {
         "three red boxes, one of which is the cause": (
-            [
-                finding(GATEWAY, NAMESPACE, impact=Impact(1, 0, 1)),
-                finding(EPP, model("a")),
-                finding(PODS, model("a")),
-            ],
-            [(model("a"), DOWN)],
-            ["Routing", "Endpoint picker", "Model pods"],
+            [finding(GATEWAY, NAMESPACE, impact=Impact(1, 0, 1)), finding(EPP, A), finding(PODS, A)],
+            [(A, DOWN)], ["Routing", "Endpoint picker", "Model pods"],
         ),
         "others come as far as where they stop": (
-            [finding(ROUTE, model("a")), finding(EPP, model("b")), finding(PODS, model("a"))],
-            [(model("a"), DOWN), (model("b"), DOWN), (model("c"), SERVING)],
-            ["Model pods"],
+            [finding(ROUTE, A), finding(EPP, B), finding(PODS, A)],
+            [(A, DOWN), (B, DOWN), (C, SERVING)], ["Model pods"],
         ),
-        "the last stage": ([finding(PODS, model("a"))], [(model("a"), DOWN)], []),
+        "the last stage": ([finding(PODS, A)], [(A, DOWN)], []),
     },
-)
+)  # fmt: skip
 def test_what_lies_behind_where_requests_stop_first_is_told_apart(findings, states, behind):
     """A lane is open if requests stop in it, and names the first place."""
     (lane,) = path(*findings, states=states).lanes

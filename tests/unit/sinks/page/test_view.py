@@ -44,75 +44,47 @@ def outline(findings):
     ]
 
 
+A, B = model("a"), model("b")
+
+
+def explained(reason, *by, subject=A, disposition=SUPPRESSED):
+    return finding(reason, subject, disposition, by=by)
+
+
 @rows(
     ("findings", "causes", "others"),
     {
-        "nothing": ((), [], []),
+        "nothing": ([], [], []),
         "in the order of the report": (
-            (finding(KAITO), finding(PODS, model("a")), finding(GATEWAY, NAMESPACE)),
-            [KAITO, PODS, GATEWAY],
-            [],
+            [finding(KAITO), finding(PODS, A), finding(GATEWAY, NAMESPACE)], [KAITO, PODS, GATEWAY], [],
         ),
         "the cluster suppresses what any namespace has": (
-            (finding(KAITO), finding(INFRA, model("a"), SUPPRESSED, by=(KAITO,))),
-            [(KAITO, [INFRA])],
-            [],
+            [finding(KAITO), explained(INFRA, KAITO)], [(KAITO, [INFRA])], [],
         ),
         "a namespace explains nothing of another": (
-            (
-                finding(GATEWAY, Subject.of_namespace("other")),
-                finding(EPP, model("a"), SUPPRESSED, by=(GATEWAY,)),
-            ),
-            [GATEWAY],
-            [EPP],
+            [finding(GATEWAY, Subject.of_namespace("other")), explained(EPP, GATEWAY)], [GATEWAY], [EPP],
         ),
         "outranked below the finding of its own subject": (
-            (
-                finding(PODS, model("a")),
-                finding(PODS, model("b")),
-                finding(EPP, model("b"), SECONDARY, by=(PODS,)),
-            ),
-            [PODS, (PODS, [EPP])],
-            [],
+            [finding(PODS, A), finding(PODS, B), explained(EPP, PODS, subject=B, disposition=SECONDARY)],
+            [PODS, (PODS, [EPP])], [],
         ),
         "a chain": (
-            (
-                finding(KAITO),
-                finding(PODS, model("a"), SUPPRESSED, by=(KAITO,)),
-                finding(EPP, model("a"), SECONDARY, by=(PODS,)),
-            ),
-            [(KAITO, [(PODS, [EPP])])],
-            [],
+            [finding(KAITO), explained(PODS, KAITO), explained(EPP, PODS, disposition=SECONDARY)],
+            [(KAITO, [(PODS, [EPP])])], [],
         ),
         "once, below the first of several": (
-            (
-                finding(ISTIO),
-                finding(KAITO),
-                finding(PODS, model("a"), SUPPRESSED, by=(KAITO, ISTIO)),
-            ),
-            [(ISTIO, [PODS]), KAITO],
-            [],
+            [finding(ISTIO), finding(KAITO), explained(PODS, KAITO, ISTIO)], [(ISTIO, [PODS]), KAITO], [],
         ),
         "of the same pod, also where it comes later in the catalogue": (
-            (finding(STALLED, model("a")), finding(SLOW, model("a"), SUPPRESSED, by=(STALLED,))),
-            [(STALLED, [SLOW])],
-            [],
+            [finding(STALLED, A), explained(SLOW, STALLED)], [(STALLED, [SLOW])], [],
         ),
-        "a circle loses nothing": (
-            (
-                finding(PODS, model("a"), SUPPRESSED, by=(EPP,)),
-                finding(EPP, model("a"), SUPPRESSED, by=(PODS,)),
-            ),
-            [],
-            [(EPP, [PODS])],
-        ),
-        "held by what has recovered": ((finding(INFRA, model("a"), HELD, by=(KAITO,)),), [], [INFRA]),
+        "a circle loses nothing": ([explained(PODS, EPP), explained(EPP, PODS)], [], [(EPP, [PODS])]),
+        "held by what has recovered": ([explained(INFRA, KAITO, disposition=HELD)], [], [INFRA]),
         "below what is pending": (
-            (finding(KAITO, CLUSTER, PENDING), finding(INFRA, model("a"), HELD, by=(KAITO,))),
-            [],
-            [(KAITO, [INFRA])],
+            [finding(KAITO, CLUSTER, PENDING), explained(INFRA, KAITO, disposition=HELD)],
+            [], [(KAITO, [INFRA])],
         ),
-        "not in the catalogue": ((finding("customFault", CLUSTER),), ["customFault"], []),
+        "not in the catalogue": ([finding("customFault", CLUSTER)], ["customFault"], []),
     },
 )  # fmt: skip
 def test_the_cause_comes_first_and_what_it_explains_hangs_below(findings, causes, others):
@@ -120,53 +92,28 @@ def test_the_cause_comes_first_and_what_it_explains_hangs_below(findings, causes
     assert (outline(shown.causes), outline(shown.others)) == (causes, others)
 
 
+FORBIDDEN = {"unknown": (UnknownResource("pods", "forbidden"),)}
+NOTICE = finding(KAITO, type=EventType.NORMAL)
+PARTLY = "Nothing fires, but not everything is known"
+
+
 @pytest.mark.parametrize(
-    ("changes", "verdict", "mark", "rest"),
+    ("findings", "changes", "verdict", "mark", "rest"),
     [
-        ({}, "Nothing fires", "unknown", ""),
-        (
-            {"subjects": (CLUSTER, model("a")), "ready_ones": [CLUSTER]},
-            "Nothing fires, but 1 subject has no verdict",
-            "unknown",
-            "1 no verdict, 1 ready",
-        ),
-        ({"ready_ones": [CLUSTER]}, "Nothing fires", "ready", "1 ready"),
-        ({"unknown": (UnknownResource("pods", "forbidden"),)}, "Nothing fires, but not everything is known", "unknown", ""),
-        ({"findings": (finding(KAITO),)}, "1 cause fires", "firing", ""),
-        (
-            {"findings": (finding(KAITO, CLUSTER, PENDING), finding(EPP, model("a"), CLEARING))},
-            "Nothing fires",
-            "pending",
-            "1 pending, 1 clearing",
-        ),
-        ({"findings": (finding(KAITO, type=EventType.NORMAL),)}, "1 notice fires", "notice", ""),
-        (
-            {
-                "findings": (finding(KAITO, type=EventType.NORMAL),),
-                "unknown": (UnknownResource("pods", "forbidden"),),
-            },
-            "1 notice fires, but not everything is known",
-            "notice",
-            "",
-        ),
-        (
-            {
-                "findings": (
-                    finding(KAITO),
-                    finding(PODS, model("a")),
-                    finding(EPP, model("b"), type=EventType.NORMAL),
-                ),
-                "unknown": (UnknownResource("pods", "forbidden"),),
-            },
-            "2 causes and 1 notice fire",
-            "firing",
-            "",
-        ),
+        ([], {}, "Nothing fires", "unknown", ""),
+        ([], {"subjects": (CLUSTER, A), "ready_ones": [CLUSTER]}, "Nothing fires, but 1 subject has no verdict", "unknown", "1 no verdict, 1 ready"),
+        ([], {"ready_ones": [CLUSTER]}, "Nothing fires", "ready", "1 ready"),
+        ([], FORBIDDEN, PARTLY, "unknown", ""),
+        ([finding(KAITO)], {}, "1 cause fires", "firing", ""),
+        ([finding(KAITO, CLUSTER, PENDING), finding(EPP, A, CLEARING)], {}, "Nothing fires", "pending", "1 pending, 1 clearing"),
+        ([NOTICE], {}, "1 notice fires", "notice", ""),
+        ([NOTICE], FORBIDDEN, "1 notice fires, but not everything is known", "notice", ""),
+        ([finding(KAITO), finding(PODS, A), finding(EPP, B, type=EventType.NORMAL)], FORBIDDEN, "2 causes and 1 notice fire", "firing", ""),
     ],
 )  # fmt: skip
-def test_the_verdict_is_one_sentence(changes, verdict, mark, *, rest):
+def test_the_verdict_is_one_sentence(findings, changes, verdict, mark, *, rest):
     """If nothing fires there is no need to read on; what is unknown is not called healthy."""
-    shown = view(*changes.pop("findings", ()), **changes)
+    shown = view(*findings, **changes)
     assert (shown.verdict, shown.mark.name, shown.rest) == (verdict, mark, rest)
 
 
@@ -176,7 +123,7 @@ def test_what_was_read_before_the_connection_was_lost_is_not_said_to_be_well():
     shown = page_view(
         found, ReportOrigin(lost=Lost(NOW - timedelta(seconds=35))), EpisodeHistory.of(found)
     )
-    assert shown.verdict == "Nothing fires, but not everything is known"
+    assert shown.verdict == PARTLY
     assert shown.mark.name == "unknown"
 
 
