@@ -183,48 +183,31 @@ def deployment(name: str, **spec: object) -> dict[str, Any]:
 def old_event(name: str, namespace: str, **fields: object) -> dict[str, Any]:
     """An Event as legacy recorders write it."""
     return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": name},
-        "involvedObject": {"kind": "Pod", "namespace": namespace, "name": "p"},
-        **fields,
-    }
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": name},
+        "involvedObject": {"kind": "Pod", "namespace": namespace, "name": "p"}, **fields,
+    }  # fmt: skip
 
 
 def new_event(name: str, **fields: object) -> dict[str, Any]:
     """A core/v1 Event with eventTime, about a cluster-scoped object."""
     return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": name},
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": name},
         "involvedObject": {"apiVersion": "v1", "kind": "Namespace", "name": "subject"},
-        "eventTime": MICRO,
-        "reportingComponent": "checks.example.com/agent",
-        "reportingInstance": "agent-0",
-        "action": "Check",
-        "reason": "Checked",
-        "message": "all is well",
-        "type": "Normal",
-        **fields,
-    }
+        "eventTime": MICRO, "reportingComponent": "checks.example.com/agent",
+        "reportingInstance": "agent-0", "action": "Check", "reason": "Checked",
+        "message": "all is well", "type": "Normal", **fields,
+    }  # fmt: skip
 
 
 def strict_event(name: str, **fields: object) -> dict[str, Any]:
     """An Event as events.k8s.io/v1 wants it."""
     return {
-        "apiVersion": "events.k8s.io/v1",
-        "kind": "Event",
-        "metadata": {"name": name},
+        "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": name},
         "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": "elsewhere", "name": "p"},
-        "eventTime": MICRO,
-        "reportingController": "checks.example.com/agent",
-        "reportingInstance": "agent-0",
-        "action": "Check",
-        "reason": "Checked",
-        "note": "all is well",
-        "type": "Normal",
-        **fields,
-    }
+        "eventTime": MICRO, "reportingController": "checks.example.com/agent",
+        "reportingInstance": "agent-0", "action": "Check", "reason": "Checked",
+        "note": "all is well", "type": "Normal", **fields,
+    }  # fmt: skip
 
 
 def definition(plural: str, **version: object) -> dict[str, Any]:

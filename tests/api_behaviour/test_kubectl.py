@@ -180,12 +180,9 @@ async def test_describe(api: Api, kubectl: Kubectl, namespace: str):
     """Describe shows an object with the Events of its own namespace that carry its uid."""
     made = await api.made(DEPLOYMENTS.format(namespace), deployment("d"))
     reference = {
-        "kind": "Deployment",
-        "apiVersion": "apps/v1",
-        "namespace": namespace,
-        "name": "d",
+        "kind": "Deployment", "apiVersion": "apps/v1", "namespace": namespace, "name": "d",
         "uid": made["metadata"]["uid"],
-    }
+    }  # fmt: skip
     event = old_event("e", namespace, involvedObject=reference, reason="Seen", message="look here")
     await api.made(CORE_EVENTS.format(namespace), event)
     output = await kubectl.run("describe", "deployment", "d")

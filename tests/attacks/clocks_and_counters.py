@@ -33,11 +33,8 @@ def _node():
     beat = {"type": "Ready", "status": "True", "lastHeartbeatTime": BEAT.isoformat()}
     metadata = {"name": "n", "creationTimestamp": "2026-11-01T00:00:00Z"}
     return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": metadata,
-        "status": {"conditions": [beat]},
-    }
+        "apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"conditions": [beat]},
+    }  # fmt: skip
 
 
 def _of_tenant(api_version, kind, **rest):

@@ -171,13 +171,9 @@ def _running(status: Object, number: int) -> Object:
 def _ended(time: str, number: int) -> Object:
     ended = {"exitCode": 0, "reason": "Completed", "startedAt": time, "finishedAt": time}
     return {
-        "name": "model-weights-downloader",
-        "image": "kaito/downloader:0.12.0",
+        "name": "model-weights-downloader", "image": "kaito/downloader:0.12.0",
         "imageID": f"registry.example.com/kaito/downloader@sha256:{number:064x}",
-        "containerID": f"containerd://{number + 1:064x}",
-        "ready": True,
-        "started": False,
-        "restartCount": 0,
-        "lastState": {},
+        "containerID": f"containerd://{number + 1:064x}", "ready": True, "started": False,
+        "restartCount": 0, "lastState": {},
         "state": {"terminated": ended | {"containerID": f"containerd://{number + 1:064x}"}},
-    }
+    }  # fmt: skip

@@ -25,14 +25,10 @@ from tests.rules.tool import NoPromtoolError, alertmanager, amtool
 TEMPLATE = REPORTER / "files" / "alertmanager" / "status-reporter.tmpl"
 
 KAITO_LABELS = {
-    "alertname": "clusterKaitoControllerNotReady",
-    "cluster": "west",
-    "layer": "cluster",
-    "reason": "clusterKaitoControllerNotReady",
-    "source": "status-reporter",
-    "subject": "cluster",
+    "alertname": "clusterKaitoControllerNotReady", "cluster": "west", "layer": "cluster",
+    "reason": "clusterKaitoControllerNotReady", "source": "status-reporter", "subject": "cluster",
     "subject_kind": "cluster",
-}
+}  # fmt: skip
 
 
 @pytest.fixture(name="pair")

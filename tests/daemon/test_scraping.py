@@ -39,13 +39,10 @@ def _settings(pods):
     """Windows of two seconds, at four scrapes a second in this process."""
     windows = (t.KV_CACHE, t.PREEMPTION, t.SCRAPE_FAILING)
     return {
-        "scrape_via": "direct",
-        "scrape_interval_seconds": 1,
-        "scrape_port": pods.port,
-        "scrape_timeout_seconds": 3,
-        "weight_download_window_seconds": WINDOW,
+        "scrape_via": "direct", "scrape_interval_seconds": 1, "scrape_port": pods.port,
+        "scrape_timeout_seconds": 3, "weight_download_window_seconds": WINDOW,
         "runtime_window": dict.fromkeys(windows, WINDOW),
-    }
+    }  # fmt: skip
 
 
 EPP_PAGE = (PAGES / "epp-former-metrics.txt").read_bytes()

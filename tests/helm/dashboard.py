@@ -7,12 +7,9 @@ from tests.helm.charts import NAMESPACE, REPORTER
 
 FILE = REPORTER / "files" / "dashboards" / "status-reporter.json"
 _FILLED_IN = {
-    "$__rate_interval": "2m",
-    "$__range": "6h",
-    "$namespace": NAMESPACE,
-    "$subject_namespace": ".*",
+    "$__rate_interval": "2m", "$__range": "6h", "$namespace": NAMESPACE, "$subject_namespace": ".*",
     "$job": "prod-status-reporter-metrics",
-}
+}  # fmt: skip
 
 
 def expressions() -> Iterator[tuple[str, str]]:

@@ -61,17 +61,10 @@ class Daemon:
         )
         self.time = due_after
         given = {
-            "settings": SETTINGS,
-            "instance": "a",
-            "now": lambda: at(self.time),
-            "due": self.due,
-            "pauses": lambda: 0,
-            "leading": lambda: True,
-            "recent_writes": RecentWrites,
-            "samples": lambda _: NONE,
-            "publish": self._publish,
-            "self_check": self.check,
-        }
+            "settings": SETTINGS, "instance": "a", "now": lambda: at(self.time), "due": self.due,
+            "pauses": lambda: 0, "leading": lambda: True, "recent_writes": RecentWrites,
+            "samples": lambda _: NONE, "publish": self._publish, "self_check": self.check,
+        }  # fmt: skip
         self.passes = Passes(self.source, **given | inputs)
 
     async def __aenter__(self):

@@ -47,13 +47,10 @@ def finding(reason: str, name: str = "x", **fields) -> Finding:
     """A finding of `reason` about the object `name`."""
     subject = fields.pop("subject", None) or subject_of(reason)
     values = {
-        "reason": reason,
-        "subject": subject,
-        "involved": namespace(subject.namespace or "system"),
-        "related": ObjectRef("v1", "Pod", "demo", name),
-        "message": f"{reason} of {name}",
+        "reason": reason, "subject": subject, "involved": namespace(subject.namespace or "system"),
+        "related": ObjectRef("v1", "Pod", "demo", name), "message": f"{reason} of {name}",
         "cause": f"cause of {name}",
-    }
+    }  # fmt: skip
     return Finding(**values | fields)
 
 

@@ -296,17 +296,9 @@ def test_what_waits_in_its_grace(given, what, by, until):
 def test_nodes_are_named_once_in_order():
     """With several pods on several lost nodes and one on none, each node is named once, sorted."""
     lost = [
-        "node-h",
-        "node-c",
-        "node-f",
-        "node-a",
-        "node-g",
-        "node-b",
-        "node-e",
-        "node-d",
-        "node-c",
+        "node-h", "node-c", "node-f", "node-a", "node-g", "node-b", "node-e", "node-d", "node-c",
         "",
-    ]
+    ]  # fmt: skip
     resolver = Resolver()
     resolver.look(0, *(finding(PODS, f"pod-{n}", lost_node=node) for n, node in enumerate(lost)))
     assert resolver[PODS].rests_on == tuple(

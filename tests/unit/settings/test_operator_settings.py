@@ -11,12 +11,9 @@ TEXT = (
     "tracing-otel-endpoint=http://otel:4317/?a=b,default-gateway-name="
 )
 GIVEN = {
-    "default_epp_image": "epp:new",
-    "tracing_enabled": True,
-    "tracing_sampler_arg": "0.10",
-    "tracing_otel_endpoint": "http://otel:4317/?a=b",
-    "default_gateway_name": "",
-}
+    "default_epp_image": "epp:new", "tracing_enabled": True, "tracing_sampler_arg": "0.10",
+    "tracing_otel_endpoint": "http://otel:4317/?a=b", "default_gateway_name": "",
+}  # fmt: skip
 FORMS = [
     f"otterscale-operator-flags: '{TEXT}'",
     """\

@@ -177,15 +177,12 @@ def _matchers(text):
 def test_values_of_labels_are_those_that_are_told():
     """Whoever writes a rule of their own finds them on the page."""
     values = {
-        "layer": set(Layer),
-        "purpose": {each.name.lower() for each in Purpose},
+        "layer": set(Layer), "purpose": {each.name.lower() for each in Purpose},
         "purpose of mirrors": {each.name.lower() for each in MirrorPurpose},
         "state of a resource": {each.value for each in Served},
-        "state of a subject": set(ServingState),
-        "type": set(EventType),
-        "method": set(Method),
+        "state of a subject": set(ServingState), "type": set(EventType), "method": set(Method),
         "outcome of scrapes": {OK, *(each.name.lower() for each in Failure)},
-    }
+    }  # fmt: skip
     assert {label: TOLD[label] - {"roles"} for label in values} == values
 
 

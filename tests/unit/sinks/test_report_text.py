@@ -19,13 +19,10 @@ from tests.unit.sinks.page.reports import GATEWAY, NAMESPACE, NOW, report
 
 def finding(**changes):
     fields = {
-        "reason": GATEWAY,
-        "layer": Layer.HARNESS,
-        "subject": NAMESPACE,
+        "reason": GATEWAY, "layer": Layer.HARNESS, "subject": NAMESPACE,
         "related": ObjectRef("gateway.networking.k8s.io/v1", "Gateway", "team", "team-gw"),
-        "message": "Gateway team/team-gw could not be programmed",
-        "cause": "AddressNotUsable",
-    }
+        "message": "Gateway team/team-gw could not be programmed", "cause": "AddressNotUsable",
+    }  # fmt: skip
     return reports.finding(**{**fields, **changes})
 
 

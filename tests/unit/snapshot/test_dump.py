@@ -54,12 +54,9 @@ def items(*objects):
 
 def forbidden(group, kind, reason="Forbidden"):
     return {
-        "apiVersion": "v1",
-        "kind": "Status",
-        "status": "Failure",
-        "reason": reason,
+        "apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": reason,
         "details": {"group": group, "kind": kind},
-    }
+    }  # fmt: skip
 
 
 @pytest.fixture

@@ -39,11 +39,8 @@ def obj(resource, name, namespace="n", **metadata):
     metadata = {"name": name, "namespace": namespace, **metadata}
     parts = PARTS.get(resource.kind, {})
     return {
-        "apiVersion": resource.api_version(),
-        "kind": resource.kind,
-        "metadata": metadata,
-        **parts,
-    }
+        "apiVersion": resource.api_version(), "kind": resource.kind, "metadata": metadata, **parts,
+    }  # fmt: skip
 
 
 def matching(resource):

@@ -126,11 +126,8 @@ def test_a_share_is_a_share(counts):
 
 def test_bounds_that_change_are_another_histogram():
     counts = [
-        ((1.0, inf), (0, 0)),
-        ((1.0, inf), (0, 50)),
-        ((5.0, inf), (0, 50)),
-        ((5.0, inf), (3, 54)),
-    ]
+        ((1.0, inf), (0, 0)), ((1.0, inf), (0, 50)), ((5.0, inf), (0, 50)), ((5.0, inf), (3, 54)),
+    ]  # fmt: skip
     samples = tuple(EngineSample(latencies={Latency.TTFT: Buckets(*each)}) for each in counts)
     assert Window(seconds(1), samples).slower(Latency.TTFT, 1) == Slower(5.0, 1, 4)
 

@@ -38,15 +38,12 @@ def finding(reason, subject=CLUSTER, disposition=Disposition.FIRING, **changes):
     fields = {
         "reason": reason,
         "layer": BY_NAME[reason].layer if reason in BY_NAME else "modeldeployment",
-        "type": EventType.WARNING,
-        "subject": subject,
+        "type": EventType.WARNING, "subject": subject,
         "involved": ObjectRef("v1", "Namespace", "", subject.namespace or "kaito-system"),
         "related": ObjectRef("apps/v1", "Deployment", subject.namespace or "kaito-system", name),
-        "disposition": disposition,
-        "message": f"Deployment {name} is down: 0/1 ready",
-        "cause": "0/1 ready",
-        "since": NOW - timedelta(minutes=5),
-    }
+        "disposition": disposition, "message": f"Deployment {name} is down: 0/1 ready",
+        "cause": "0/1 ready", "since": NOW - timedelta(minutes=5),
+    }  # fmt: skip
     return ResolvedFinding(**{**fields, **changes})
 
 
@@ -65,12 +62,9 @@ def ready(subject):
 
 def report(*findings, ready_ones=(), **changes):
     fields = {
-        "now": NOW,
-        "findings": findings,
-        "ready": tuple(map(ready, ready_ones)),
-        "unknown": (),
+        "now": NOW, "findings": findings, "ready": tuple(map(ready, ready_ones)), "unknown": (),
         "skipped": (),
-    }
+    }  # fmt: skip
     return Report(catalogue=BUILT_IN, **{**fields, **changes})
 
 
