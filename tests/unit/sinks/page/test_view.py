@@ -175,7 +175,7 @@ def test_what_is_muted_is_shown_with_where_and_until_when():
 
 
 def test_layers_from_top_to_bottom_with_a_group_for_each_stack():
-    """The worst subject comes first; subjects that are merely ready are only counted and named."""
+    """The worst subject comes first; subjects that are ready and nothing else are counted and named."""
     shown = view(
         finding(KAITO),
         finding(PODS, model("bad")),
