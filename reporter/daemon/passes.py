@@ -26,6 +26,7 @@ Freezing the objects of every pass would keep connections for ever.
 
 import asyncio
 import gc
+import math
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -190,10 +191,14 @@ class SnapshotSource(Protocol):
 
 
 class Allowance:
-    """Time that passes may take: it grows with the clock, and is saved up to a limit."""
+    """Time that passes may take: it grows with the clock, and is saved up to a limit.
 
-    def __init__(self, now: float) -> None:
-        self._free_at = now
+    All of it is there at the start: the first pass is the longest, and a replica that begins to
+    lead soon after it must report new faults at once.
+    """
+
+    def __init__(self) -> None:
+        self._free_at = -math.inf
 
     def spend(self, now: float, seconds: float) -> float:
         """Pay for a pass that began at `now` and took `seconds`; return when the next may begin."""
@@ -238,7 +243,7 @@ class Passes:
     async def run(self) -> None:
         """Run passes for ever; a pass that fails is logged, and the next one is tried."""
         loop = asyncio.get_running_loop()
-        allowance, garbage, settled = Allowance(loop.time()), Garbage(), False
+        allowance, garbage, settled = Allowance(), Garbage(), False
         while True:
             self.due.clear()
             began = loop.time()

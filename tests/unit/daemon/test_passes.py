@@ -39,7 +39,7 @@ async def test_who_begins_to_lead_asks_for_what_was_handed_on(leads, asks):
 
 def starts(times: int, seconds: float, *, quiet: float = 3600.0) -> list[float]:
     """Return when passes of so many seconds begin, after quiet, each as soon as it may."""
-    allowance, now = Allowance(0.0), quiet
+    allowance, now = Allowance(), quiet
     found = []
     for _ in range(times):
         found.append(now - quiet)
@@ -66,9 +66,11 @@ def test_three_passes_follow_each_other_however_long():
     assert fourth > third + 2.0
 
 
-def test_without_quiet_nothing_is_saved_up():
-    """A process that has just begun has earned nothing yet."""
-    assert starts(2, 0.2, quiet=0.0)[1] == pytest.approx(SHARE * 0.2)
+def test_a_process_that_has_just_begun_need_not_wait_after_its_first_pass():
+    """It may begin to lead, and its first pass takes the longest."""
+    first, second, third, fourth = starts(4, 2.0, quiet=0.0)
+    assert (first, second, third) == pytest.approx((0.0, 2.0, 4.0))
+    assert fourth > third + 2.0
 
 
 def test_a_pass_that_waits_for_the_processor_costs_what_it_used(monkeypatch):
