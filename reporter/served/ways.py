@@ -288,7 +288,7 @@ def selects_ready(service: o.Service, snapshot: Snapshot) -> bool | None:
     if not service.spec.selector:
         return None
     selector = o.LabelSelector(match_labels=service.spec.selector)
-    if any(map(is_ready, snapshot[r.PODS].selected(service.namespace, selector))):
+    if any(map(is_ready, snapshot[r.PODS].each_selected(service.namespace, selector))):
         return True
     known = snapshot.absence_known(r.PODS, service.namespace, sought=selected_by(selector))
     return False if known else None

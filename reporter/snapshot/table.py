@@ -72,6 +72,10 @@ class Table(Generic[ObjectT_co]):
         return self.index().first(shows)
 
     def selected(self, namespace: str, selector: LabelSelector) -> tuple[ObjectT_co, ...]:
+        return tuple(self.each_selected(namespace, selector))
+
+    def each_selected(self, namespace: str, selector: LabelSelector) -> Iterator[ObjectT_co]:
+        """Return the selected objects one by one, for who stops at one of thousands."""
         labels = selector.match_labels or {}
         if labels:
             # The longest value is most likely a name, which few objects share.
@@ -83,7 +87,7 @@ class Table(Generic[ObjectT_co]):
                 found = self.labelled(namespace, key, value)
         else:
             found = self.in_namespace(namespace)
-        return tuple(each for each in found if selector.matches(each.metadata.labels))
+        return (each for each in found if selector.matches(each.metadata.labels))
 
     def rarest(self, namespace: str, labels: Labels) -> tuple[str, str]:
         """Return the label whose key and value the fewest objects of a namespace have."""

@@ -255,7 +255,7 @@ class _WantedPorts:
 
     def _faults(self, snapshot: Snapshot) -> tuple[ParentFault, ...]:
         """Return the fault, unless a pod declares no ports: numeric ports need not be declared."""
-        pods = tuple(islice(snapshot[r.PODS].selected(self.namespace, self.selector), _NEAR))
+        pods = tuple(islice(snapshot[r.PODS].each_selected(self.namespace, self.selector), _NEAR))
         found: set[int] = set()
         for pod in pods:
             containers = (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))

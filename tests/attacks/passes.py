@@ -38,6 +38,13 @@ def _set(number: int, picker: str):
     yield document("HTTPRoute", f"way-{number}", _PLACE, route)
 
 
+def _selecting_all_pods(number: int):
+    yield from _set(number, "none")
+    selects = {"spec": {"selector": {"matchLabels": {"app": "all"}}}}
+    yield document("InferencePool", f"set-{number}-inferencepool", _PLACE, selects)
+    yield pod(_PLACE, f"pod-{number}", "all", ready=False)
+
+
 def _behind_a_service(number: int):
     yield from _set(number, f"svc-{number}")
     labels = {"app": "all", f"own-{number % 7}": "x"}
@@ -180,6 +187,7 @@ def _(_folder, row):
     {
         "plain workloads that select each other's pods": _engines,
         "routes that are found by their pools": lambda number: _set(number, "none"),
+        "pools that select all pods": _selecting_all_pods,
         "endpoint pickers behind Services": _behind_a_service,
         "endpoint pickers that select all pods": _broken_pickers,
         "a label of its own in each selector": _selectors_of_their_own,

@@ -256,6 +256,6 @@ class LabelSelector(Part, frozen=True):
     def matches(self, labels: Labels | None) -> bool:
         """Tell whether an object with these labels is selected; an empty selector selects all."""
         labels = labels or {}
-        if any(labels.get(key) != value for key, value in (self.match_labels or {}).items()):
+        if self.match_labels and not self.match_labels.items() <= labels.items():
             return False
         return all(each.is_met(labels.get(each.key)) for each in self.match_expressions or ())

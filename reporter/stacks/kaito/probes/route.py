@@ -113,9 +113,9 @@ def _selects_none(scope: InferenceSetScope, pool: InferencePool) -> Iterator[Fin
     if selector is None or not known or scope.object.wanted == 0:
         return
     own = scope.pods
-    others = scope.snapshot[r.PODS].selected(pool.namespace, selector)
     if any(selector.matches(each.metadata.labels) for each in own if not each.ended):
         return
+    others = scope.snapshot[r.PODS].each_selected(pool.namespace, selector)
     if not all(each.ended for each in others):
         return
     yield scope.finding(
