@@ -5,7 +5,9 @@ github.com/kubernetes-sigs/lws, api/leaderworkerset/v1. For a field of type `Par
 presence matters.
 """
 
-from msgspec import field
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, field
 
 from reporter.model.objects import Annotations, Conditioned, KubeObject, Metadata, Part
 
@@ -20,8 +22,14 @@ class NamedPart(Part, frozen=True):
     namespace: str | None = None
 
 
+MOST_REFERENCES = 100
+"""Maximum references in a list; an object with more is skipped, as each is looked up in a pass."""
+
+NamedParts: TypeAlias = Annotated[tuple[NamedPart, ...], Meta(max_length=MOST_REFERENCES)]
+
+
 class Lora(Part, frozen=True):
-    adapters: tuple[NamedPart, ...] | None = None
+    adapters: NamedParts | None = None
 
 
 class LlmModel(Part, frozen=True):
@@ -58,7 +66,7 @@ class Workload(Part, frozen=True):
 class References(Part, frozen=True):
     """`router.route.http` and `router.gateway`."""
 
-    refs: tuple[NamedPart, ...] | None = None
+    refs: NamedParts | None = None
 
 
 class RouterRoute(Part, frozen=True):
@@ -88,7 +96,7 @@ class LlmSpec(Workload, frozen=True):
     model: LlmModel | None = None
     prefill: Workload | None = None
     router: LlmRouter | None = None
-    base_refs: tuple[NamedPart, ...] | None = None
+    base_refs: NamedParts | None = None
 
 
 class WorkloadStatus(Part, frozen=True):

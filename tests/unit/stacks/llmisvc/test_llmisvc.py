@@ -5,8 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from reporter.kube.decode import decode_page
 from reporter.model.instant import Instant
 from reporter.resolution import Memory, OneLook, resolve
+from reporter.stacks.llmisvc import reasons
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.scenarios.world import World
 from tests.unit.probes.asking import evaluate_llminferenceservices
@@ -277,3 +279,14 @@ def test_it_is_said_that_no_prefill_is_wanted():
     assert message(world) is None
     world.change({PREFILL: {"spec": {"replicas": 0}}}, NOON)
     assert message(world) == f"{title} available, 0 prefill wanted"
+
+
+@pytest.mark.parametrize("count", [100, 101])
+def test_one_with_more_references_than_anyone_means_is_skipped_by_name(count):
+    """Each is looked up in a pass, and a tenant may write thousands."""
+    spec = {"baseRefs": [{"name": f"b{number}"} for number in range(count)]}
+    items = [{"metadata": {"name": "llm", "namespace": "llms"}, "spec": spec}]
+    page = {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": items}
+    read = decode_page(reasons.LLMS, json.dumps(page).encode())
+    kept, skipped = ([each.name for each in found] for found in (read.objects, read.skipped))
+    assert (kept, skipped) == ((["llm"], []) if count == 100 else ([], ["llm"]))
