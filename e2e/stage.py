@@ -199,13 +199,11 @@ class Serving:
         await until(at_rest, f"{self.key} is at rest; {self.kthena.trouble}")
 
     async def get(self) -> Object:
-        """Return the ModelServing."""
         found = await self._stage.api.get(MODELSERVINGS, NAME, namespace=self.namespace)
         assert found is not None
         return found
 
     async def status(self) -> Object:
-        """Return its status."""
         return (await self.get()).get("status") or {}
 
     async def roles(self) -> dict[str, str]:
@@ -216,7 +214,6 @@ class Serving:
         }
 
     async def patch(self, **spec: Any) -> None:
-        """Change the spec."""
         await self._stage.api.patch(MODELSERVINGS, NAME, {"spec": spec}, namespace=self.namespace)
 
     async def shows(self, roles: dict[str, str]) -> None:

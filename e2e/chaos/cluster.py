@@ -213,7 +213,6 @@ class Cluster:
         return self.release.namespace, (await self.release.container()).account
 
     async def access(self) -> Access:
-        """Return the access of a pod with the rights of a replica."""
         _, account = await self.account()
         return await self.release.pod_access("like-a-replica", account)
 
@@ -255,11 +254,9 @@ class Cluster:
 
     @property
     def readys(self) -> set[Key]:
-        """The subjects reported as ready."""
         return {version.key for version in self.observer.versions if version.type == "Normal"}
 
     async def leaders(self) -> list[str]:
-        """Return the replicas that claim to lead."""
         lead = await asyncio.gather(*(each.holds_lease() for each in self.replicas))
         return [each.name for each, leads in zip(self.replicas, lead, strict=True) if leads]
 

@@ -367,7 +367,6 @@ class Fault:
     moves_clock: bool = False
 
     def lasts(self, form: Form) -> float:
-        """Return how long it lasts, in seconds."""
         return self.seconds[form.short] or 0.0
 
 

@@ -41,12 +41,10 @@ class Truth:
     undone: bool = False
 
     def holds(self, at: float) -> bool:
-        """Tell whether it was present at a moment."""
         return self.since <= at < self.until
 
     @property
     def lasts(self) -> bool:
-        """Tell whether it is still present."""
         return math.isinf(self.until)
 
 

@@ -102,12 +102,10 @@ class Cluster:
 
     @property
     def admin(self) -> Access:
-        """Access of an administrator."""
         return self.identities.admin
 
     @property
     def kubeconfig(self) -> Path:
-        """An administrator's kubeconfig."""
         return self.identities.kubeconfig(ADMIN)
 
     @property

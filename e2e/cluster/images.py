@@ -157,7 +157,6 @@ class Podman:
         )  # fmt: skip
 
     def __call__(self, *arguments: str) -> str:
-        """Run it and return what it printed."""
         return run([*_ENDING, *self.command, *arguments])
 
 

@@ -243,7 +243,6 @@ class Inside(Server):
     """A program in the namespaces: signals go to it, not to `nsenter`, which waits for it."""
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal."""
         if self._process is not None:
             for child in children(self._process.pid):
                 os.kill(child, number)
@@ -251,13 +250,11 @@ class Inside(Server):
                 self._process.send_signal(number)
 
     def wait(self) -> None:
-        """Wait until it has ended."""
         if self._process is not None:
             self._process.wait()
 
 
 def children(process: int) -> list[int]:
-    """Return the direct children of a process."""
     try:
         found = Path(f"/proc/{process}/task/{process}/children").read_text()
     except OSError:

@@ -94,5 +94,4 @@ def _make(root: Path, tar: Path) -> None:
 
 
 def say(text: str) -> None:
-    """Print the progress."""
     print(f"cluster: {text}", file=sys.stderr, flush=True)

@@ -85,19 +85,15 @@ class Services:
 
 
 class Resolver(asyncio.DatagramProtocol):
-    """Answers queries, each on its own."""
-
     def __init__(self, services: Services) -> None:
         self._services = services
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport for answers."""
         # The selector loop's transport does not derive from the class whose methods it has.
         self._transport = cast("asyncio.DatagramTransport", transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        """Answer one query."""
         task = asyncio.create_task(self._answer(data, addr))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -143,7 +139,6 @@ async def _serve(access: Access, address: str) -> None:
 
 
 def main() -> None:
-    """Serve until stopped."""
     parser = argparse.ArgumentParser(prog="python -m e2e.cluster.resolver", description=__doc__)
     parser.add_argument("--url", required=True, help="of the API server")
     parser.add_argument("--authority", required=True, type=Path, help="PEM file")

@@ -56,7 +56,6 @@ class Identities:
 
     @property
     def authority(self) -> Path:
-        """Certificate of the authority."""
         return self.folder / "ca.crt"
 
     def pair(self, name: str) -> tuple[Path, Path]:

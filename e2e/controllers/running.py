@@ -109,7 +109,6 @@ class Running:
         await self._ready(self._server)
 
     def stop(self) -> None:
-        """End its process."""
         assert self._server is not None
         self._server.stop()
 

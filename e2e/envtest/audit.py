@@ -75,7 +75,6 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether it was a write."""
         return self.verb in WRITING
 
 

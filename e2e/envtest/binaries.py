@@ -190,7 +190,6 @@ def _say(text: str) -> None:
 
 
 def main() -> None:
-    """Build what is missing and print where it is."""
     try:
         found = binaries()
     except EnvtestError as error:

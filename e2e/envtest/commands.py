@@ -31,7 +31,6 @@ class Access:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header that authenticates a request."""
         return {"Authorization": f"Bearer {self.token}"}
 
     def tls(self) -> ssl.SSLContext:
@@ -109,7 +108,6 @@ class Command:
 
 
 def kubectl(program: Path, kubeconfig: Path) -> Command:
-    """Return kubectl for a cluster."""
     return Command(program, ("--kubeconfig", str(kubeconfig)))
 
 

@@ -61,7 +61,6 @@ class Server:
             )
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal."""
         if self._process is not None:
             self._process.send_signal(number)
 
@@ -70,7 +69,6 @@ class Server:
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Stop it gracefully."""
         self._end(signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> None:
@@ -88,12 +86,10 @@ class Server:
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended by itself."""
         return self._process is None or self._process.poll() is not None
 
     @property
     def last_lines(self) -> str:
-        """The end of its log."""
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-20:])
 
 
@@ -160,7 +156,6 @@ class ControlPlane:
             return False
 
     def stop(self) -> None:
-        """Stop both."""
         self.api_server.stop()
         self.etcd.stop()
 

@@ -77,7 +77,6 @@ class Release:
         return copied / chart.name
 
     async def uninstall(self) -> None:
-        """Remove it."""
         await self._run(self.helm, "uninstall", self.name, "--namespace", self.namespace)
 
     async def container(self) -> Container:

@@ -79,7 +79,6 @@ class TcpProxy:
 
     @property
     def connections(self) -> int:
-        """The number of open connections."""
         return len(self._writers) // 2
 
     def _start(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

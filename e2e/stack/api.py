@@ -121,14 +121,12 @@ class Connections:
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     def make(self, address: AddrInfoType) -> socket.socket:
-        """Return a socket for an address."""
         family, kind, protocol, *_ = address
         made = socket.socket(family, kind, protocol)
         self._sockets.add(made)
         return made
 
     async def end(self) -> None:
-        """Close all and wait until they are closed."""
         for each in self._open():
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -228,7 +226,6 @@ class Api:
         return found
 
     async def resources(self, *, fresh: bool = False) -> list[Resource]:
-        """Return the served resources; cached, unless `fresh`."""
         if fresh or not self._resources:
             documents = [await self.request("GET", root, accept=DISCOVERY) for root in ROOTS]
             self._resources = [each for document in documents for each in discovered(document)]
@@ -260,7 +257,6 @@ class Api:
         raise ApiError(404, "NotFound", f"{wanted[0]} {wanted[1]} is not served")
 
     async def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None:
-        """Return an object, or None."""
         path = (await self.resource(resource)).path(namespace, name)
         try:
             return await self.request("GET", path)

@@ -74,7 +74,6 @@ class Controller:
         self._tasks: list[asyncio.Task[None]] = []
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """Return the keys that a change of an object concerns."""
         raise NotImplementedError
 
     async def reconcile(self, key: Key) -> None:
@@ -99,7 +98,6 @@ class Controller:
                 raise ended
 
     def check(self) -> None:
-        """Raise any error of its work."""
         for task in self._tasks:
             if task.done() and not task.cancelled():
                 task.result()
@@ -127,7 +125,6 @@ class Controller:
 
 
 def key_of(obj: Object) -> Key:
-    """Return the key of an object."""
     return Key(namespace_of(obj), name_of(obj))
 
 
@@ -139,10 +136,8 @@ def controller_of(obj: Object, kind: str) -> Iterable[Key]:
 
 
 def owned_by(obj: Object, uid: str) -> bool:
-    """Tell whether an object has an owner of that uid."""
     return any(each.get("uid") == uid for each in meta(obj).get("ownerReferences") or ())
 
 
 def deleting(obj: Object) -> bool:
-    """Tell whether an object is being deleted."""
     return bool(meta(obj).get("deletionTimestamp"))

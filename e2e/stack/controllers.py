@@ -247,7 +247,6 @@ class Kubelet(Controller):
         return (key_of(obj),) if exists else ()
 
     async def reconcile(self, key: Key) -> None:
-        """Start or end a pod."""
         pod = await self.api.get("pods", key.name, namespace=key.namespace)
         if pod is None or not (deleting(pod) or _is_new(pod)):
             return
@@ -326,7 +325,6 @@ class Namespaces(Controller):
         return (key_of(obj),) if exists and deleting(obj) else ()
 
     async def reconcile(self, key: Key) -> None:
-        """Empty and finalize a namespace."""
         namespace = await self.api.get("namespaces", key.name)
         if namespace is None or not deleting(namespace):
             return

@@ -9,7 +9,6 @@ from reporter.model.instant import rfc3339
 
 
 def now() -> str:
-    """Return the current time."""
     return rfc3339(datetime.now(UTC))
 
 
@@ -63,7 +62,6 @@ def condition(type_: str, status: str = "True", reason: str = "", message: str =
 
 
 def gateway(namespace: str, name: str) -> Object:
-    """Return a Gateway with a listener."""
     return {
         "apiVersion": "gateway.networking.k8s.io/v1",
         "kind": "Gateway",

@@ -76,7 +76,6 @@ class OtterScale:
         await self.observe()
 
     async def service(self) -> ModelService:
-        """Return the ModelService."""
         found = await self.api.get(MODELSERVICES, NAME, namespace=self.namespace)
         return msgspec.convert(found, ModelService)
 
@@ -116,7 +115,6 @@ class OtterScale:
         await self.parents(resource, no, condition("ResolvedRefs"))
 
     async def delete(self, resource: str, name: str) -> None:
-        """Delete an object of the ModelService."""
         await self.api.delete(resource, name, namespace=self.namespace)
 
     async def pods(self, role: str) -> list[Object]:
@@ -140,7 +138,6 @@ class OtterScale:
         return name_of(pod)
 
     async def runs(self, role: str) -> None:
-        """Let the pods of a role run again."""
         for pod in await self.pods(role):
             status = running_status(pod, now=now(), address=str(dig(pod, "status", "podIP")))
             await self._status("pods", name_of(pod), {**status, "initContainerStatuses": None})

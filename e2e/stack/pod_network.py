@@ -59,7 +59,6 @@ class PodNetwork:
         return self._listeners[-1]
 
     def close(self) -> None:
-        """Close what listens there."""
         for listener in self._listeners:
             listener.close()
 

@@ -173,7 +173,6 @@ class Stack:
             ) from None
 
     async def scale(self, namespace: str, deployment: str, replicas: int) -> None:
-        """Scale a Deployment."""
         patch = {"spec": {"replicas": replicas}}
         await self.api.patch(
             DEPLOYMENTS, deployment, patch, namespace=namespace, subresource="scale"
@@ -265,7 +264,6 @@ class Stack:
         await self.until(gone, f"{name} is not served")
 
     async def delete_namespace(self, name: str) -> None:
-        """Delete a namespace and wait until it is gone."""
         self._workloads.discard(name)
         await self.api.delete("namespaces", name)
 
@@ -275,7 +273,6 @@ class Stack:
         await self.until(gone, f"namespace {name} is gone")
 
     async def remove(self) -> None:
-        """Remove everything that was installed."""
         await asyncio.gather(*map(self.delete_namespace, (*self._workloads, *sample.SHARED)))
         for obj in sample.shared():
             if obj["kind"] != "Namespace" and not namespace_of(obj):

@@ -18,7 +18,6 @@ _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 def main(argv: Sequence[str]) -> int:
-    """Walk through the demo."""
     arguments = command_parser().parse(argv)
 
     with own_interrupts():
@@ -26,7 +25,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 def command_parser() -> Parser:
-    """Return the parser of the command."""
     parser = Parser(
         "demo",
         "Run a sample stack in the sandbox with the real daemon, walk through faults and "

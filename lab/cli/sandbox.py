@@ -43,7 +43,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 def command_parser() -> Parser:
-    """Return the parser of the command."""
     parser = Parser(
         "sandbox", "Serve a small API server in memory, to try the reporter on.", examples=_EXAMPLES
     )

@@ -35,7 +35,6 @@ async def daemon(flags: Sequence[str], log: Path) -> AsyncIterator[str | None]:
 
 @asynccontextmanager
 async def program(flags: Sequence[str], log: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run the daemon while the context is open, with these settings only."""
     clean = {name: each for name, each in os.environ.items() if not _is_setting(name)}
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(

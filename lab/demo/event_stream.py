@@ -47,11 +47,9 @@ class SeenEvent:
 
     @staticmethod
     def header() -> str:
-        """Return the heading of the columns."""
         return columns("LAST SEEN", "TYPE", "REASON", "OBJECT") + "MESSAGE"
 
     def line(self) -> str:
-        """Return the line that kubectl prints."""
         event = self.record.event
         involved = event.involved_object
         where = f"{involved.kind.lower()}/{involved.name}"
@@ -77,8 +75,6 @@ def columns(*cells: str) -> str:
 
 
 class EventStream:
-    """Watches our Events over HTTP while entered."""
-
     def __init__(self, url: str) -> None:
         self._url = f"{url}/api/v1/namespaces/{EVENT_NAMESPACE}/events"
         self._known: dict[str, str] = {}
@@ -146,7 +142,6 @@ def say(text: str) -> None:
 
 
 def say_command(command: str) -> None:
-    """Print a command that can be copied."""
     columns = _columns()
     _print(command if columns is None else "\n".join(command_lines(command, columns))[2:])
 

@@ -162,7 +162,6 @@ class ServedRevisions(Background):
         self.kserve = KServe(sandbox, node=nodes[0], now=present)
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each InferenceService."""
         found = self.sandbox.list(INFERENCESERVICES)
         if found:
             yield f"# kubectl -n {NAMESPACE} get isvc"

@@ -150,7 +150,6 @@ class LlmCluster(Background):
             self.sandbox.patch(resource, name, patch, namespace=NAMESPACE, subresource="status")
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for the LLMInferenceService."""
         for each in self.sandbox.list(LLMS):
             conditions = {one["type"]: one for one in dig(each, "status", "conditions") or ()}
             ready = conditions.get("Ready") or {"status": "Unknown", "reason": ""}

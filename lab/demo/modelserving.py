@@ -89,7 +89,6 @@ class Kthena:
             self._due.cancel()
 
     def notify(self, change: Change) -> None:
-        """Schedule a pass after a change."""
         if change.new.key.namespace == self._namespace and self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._look)
 

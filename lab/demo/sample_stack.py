@@ -26,7 +26,6 @@ def folder() -> Folder:
 
 
 def namespace(name: str) -> Object:
-    """Return a Namespace."""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
@@ -95,5 +94,4 @@ def deployment(
 
 
 def controller(namespace: str, name: str, *, image: str, labels: Mapping[str, str]) -> Object:
-    """Return the Deployment of a controller."""
     return deployment(namespace, name, {"name": "manager", "image": image}, labels=labels)

@@ -211,7 +211,6 @@ class StoryCluster:
         self._now = now
 
     def scale(self, namespace: str, deployment: str, replicas: int) -> None:
-        """Scale a Deployment."""
         self._sandbox.scale("deployments.apps", deployment, replicas, namespace=namespace)
 
     def condition(self, resource: str, namespace: str, owner: str, *, says: Says) -> None:
@@ -285,7 +284,6 @@ class StoryCluster:
             self._patch_status("pods", namespace, name_of(obj), status=status)
 
     def remove_crd(self, name: str) -> None:
-        """Delete a CustomResourceDefinition."""
         self._sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", name)
 
     def _container_state(self, *, fails: bool) -> JSON:

@@ -82,16 +82,13 @@ class Access:
         self.allow_only([rule for role in roles for rule in rules_of(role)])
 
     def deny(self, rule: Rule) -> None:
-        """Revoke a right."""
         self.denials.append(rule)
 
     def reset(self) -> None:
-        """Allow everything again."""
         self.grants = None
         self.denials.clear()
 
     def allows(self, verb: str, group: str, resource: str, *, namespace: str, name: str) -> bool:
-        """Return whether a request is allowed."""
         if any(
             rule.covers(verb, group, resource, namespace=namespace, name=name)
             for rule in self.denials
@@ -159,7 +156,6 @@ class Access:
         }
 
     def review_of_token(self, body: Object) -> Object:
-        """Answer a TokenReview."""
         user = self.tokens.get(str(dig(body, "spec", "token") or ""))
         result = {"user": {"username": user}} if user else {"error": "token is not known"}
         return {**body, "metadata": {}, "status": {"authenticated": user is not None, **result}}

@@ -69,7 +69,6 @@ def aggregated(registry: Registry, version: str, *, core: bool) -> bytes:
 
 
 def etag(document: bytes) -> str:
-    """Return the entity tag of a discovery document."""
     return '"' + hashlib.sha512(document).hexdigest().upper() + '"'
 
 

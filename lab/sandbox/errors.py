@@ -65,13 +65,11 @@ class FieldError:
 
 
 def invalid_value(field: str, value: JSON, detail: str) -> FieldError:
-    """Return the error of a field with an invalid value."""
     shown = "null" if value is None else encode(value).decode()
     return FieldError("FieldValueInvalid", field, f"Invalid value: {shown}: {detail}")
 
 
 def required_value(field: str, detail: str = "") -> FieldError:
-    """Return the error of a missing field."""
     return FieldError(
         "FieldValueRequired", field, "Required value" + (f": {detail}" if detail else "")
     )

@@ -65,7 +65,6 @@ class InjectedFault(
     events: int = 0
 
     def matches(self, path: str, request: ResourceRequest | None) -> bool:
-        """Return whether a request is hit."""
         if not path.startswith(self.path_prefix):
             return False
         if request is None:
@@ -112,7 +111,6 @@ class Faults:
         self._left.pop(number, None)
 
     def clear(self) -> None:
-        """Switch all faults off."""
         self._active.clear()
         self._left.clear()
 
@@ -161,15 +159,12 @@ class Faults:
         return len(found)
 
     def open_watches(self, resource: str | None = None) -> int:
-        """Return how many watches are open."""
         return sum(1 for _ in self._matching(resource))
 
     def opened(self, watch: OpenWatch) -> None:
-        """Note that a watch has started."""
         self._open.add(watch)
 
     def closed(self, watch: OpenWatch) -> None:
-        """Note that a watch has ended."""
         self._open.discard(watch)
 
     def _matching(self, resource: str | None) -> Iterator[OpenWatch]:

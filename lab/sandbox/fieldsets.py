@@ -94,7 +94,6 @@ class TypeWalker:
         self._field = field
 
     def child(self, field: str) -> "TypeWalker":
-        """Return the walker below a field."""
         schema = self._schema
         below: Object | None = None
         if schema is not None:
@@ -207,8 +206,6 @@ def leaves(obj: Object, walker: TypeWalker, *, containers: bool = False) -> Leav
 
 
 class _Collector:
-    """Collects the owned paths of an object."""
-
     def __init__(self, *, containers: bool) -> None:
         self.found: Leaves = {}
         self._containers = containers
@@ -261,7 +258,6 @@ def value_element(item: JSON) -> str:
 
 
 def to_fields_v1(paths: Iterable[Path]) -> Object:
-    """Return the FieldsV1 form of a set of paths."""
     root: Object = {}
     ordered = sorted(paths)
     for path, following in pairwise([*ordered, ()]):
@@ -275,7 +271,6 @@ def to_fields_v1(paths: Iterable[Path]) -> Object:
 
 
 def from_fields_v1(fields: Object) -> frozenset[Path]:
-    """Return the set of paths in a FieldsV1 object."""
     return frozenset(_paths(fields, ()))
 
 
@@ -339,7 +334,6 @@ class Manager:
         return self if left == self.paths else replace(self, paths=left, time=now)
 
     def entry(self) -> Object:
-        """Return the JSON form."""
         entry: Object = {
             "manager": self.name,
             "operation": self.operation,

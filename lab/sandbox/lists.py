@@ -40,7 +40,6 @@ class Requirement:
     negated: bool = False
 
     def matches(self, values: Mapping[str, str]) -> bool:
-        """Return whether labels or fields satisfy this term."""
         found = values.get(self.key)
         if self.values is None:
             return (found is not None) is not self.negated
@@ -49,15 +48,12 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Terms that must all match."""
-
     requirements: tuple[Requirement, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.requirements)
 
     def matches(self, values: Mapping[str, str]) -> bool:
-        """Return whether labels or fields satisfy every term."""
         return all(requirement.matches(values) for requirement in self.requirements)
 
     def exact(self, key: str) -> str | None:

@@ -114,7 +114,6 @@ class Loader:
         return True
 
     def ensure_namespace(self, name: str) -> None:
-        """Create a namespace unless it exists."""
         if self._operations.storage.get("namespaces", "", name) is None:
             resource = self._registry.by_kind("v1", "Namespace")
             body: Object = {"metadata": {"name": name}}

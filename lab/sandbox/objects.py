@@ -26,7 +26,6 @@ def decode(raw: bytes) -> JSON:
 
 
 def encode(value: JSON) -> bytes:
-    """Encode to compact JSON."""
     return _ENCODER.encode(value)
 
 
@@ -59,12 +58,10 @@ def dig(value: JSON, *path: str) -> JSON:
 
 
 def name_of(obj: Object) -> str:
-    """Return `metadata.name`, or an empty string."""
     return str(dig(obj, "metadata", "name") or "")
 
 
 def namespace_of(obj: Object) -> str:
-    """Return `metadata.namespace`, or an empty string."""
     return str(dig(obj, "metadata", "namespace") or "")
 
 
@@ -91,7 +88,6 @@ def values_at(document: JSON, path: str) -> list[JSON]:
 
 
 def value_at(document: JSON, path: str) -> JSON:
-    """Return the first value at a path, or None."""
     return next(iter(values_at(document, path)), None)
 
 

@@ -63,7 +63,6 @@ class Operations:
         return stored
 
     def stored(self, at: ResourceRequest) -> Stored | None:
-        """Return the stored object, or None."""
         return self.storage.get(at.resource.collection, at.namespace, at.name)
 
     def create(
@@ -260,7 +259,6 @@ class Operations:
         return stored
 
     def remove(self, resource: Resource, stored: Stored, last: Object | None = None) -> Stored:
-        """Remove an object for good."""
         gone = self.storage.remove(resource.collection, stored.key, last)
         for reaction in self.reactions:
             reaction(resource, gone, stored)

@@ -79,13 +79,11 @@ def whole(resource: Resource, stored: Stored) -> bytes:
 
 
 def as_object(resource: Resource, stored: Stored) -> Object:
-    """Return a copy of an object in the version of a resource."""
     found: Object = decode(whole(resource, stored))
     return found
 
 
 def partial(_resource: Resource, stored: Stored) -> bytes:
-    """Encode only the metadata of an object."""
     found = stored.views.get("partial")
     if found is None:
         metadata = decode(b"{" + stored.body)["metadata"]
@@ -152,7 +150,6 @@ def list_of(
 
 
 def event_line(kind: str, obj: bytes) -> bytes:
-    """Encode one line of a watch."""
     return b'{"type":"' + kind.encode() + b'","object":' + obj + b"}\n"
 
 

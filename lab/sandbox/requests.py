@@ -36,8 +36,6 @@ def is_true(value: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceRequest:
-    """A request on a resource."""
-
     resource: Resource
     verb: str = ""
     namespace: str = ""
@@ -57,8 +55,6 @@ class ResourceRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Location:
-    """The parts of a resource path."""
-
     group: str
     version: str
     namespace: str
@@ -194,7 +190,6 @@ class RequestLog:
         self.recent: deque[LoggedRequest] = deque(maxlen=_KEPT_REQUESTS)
 
     def add(self, request: LoggedRequest) -> None:
-        """Count a request."""
         key = (request.method, request.verb, request.resource, request.code)
         self.counters[key] += 1
         self.recent.append(request)
@@ -202,7 +197,6 @@ class RequestLog:
     def count(
         self, *, verb: str | None = None, resource: str | None = None, code: int | None = None
     ) -> int:
-        """Return the number of requests that match."""
         wanted = (verb, resource, code)
         return sum(
             count
@@ -211,7 +205,6 @@ class RequestLog:
         )
 
     def clear(self) -> None:
-        """Start counting again."""
         self.counters.clear()
         self.recent.clear()
 
@@ -246,8 +239,6 @@ class Problems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """Query parameters of a write."""
-
     manager: str = "sandbox"
     force: bool = False
     dry_run: bool = False

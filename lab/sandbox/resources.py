@@ -22,8 +22,6 @@ class ScalePaths:
 
 @dataclass(frozen=True, slots=True)
 class PrinterColumn:
-    """An additional printer column of a custom kind."""
-
     name: str
     type: str
     json_path: str
@@ -78,17 +76,14 @@ class Resource:
 
     @property
     def listed_as(self) -> str:
-        """The kind of a list of these objects."""
         return self.list_kind or f"{self.kind}List"
 
     @property
     def singular_name(self) -> str:
-        """The singular name for command lines."""
         return self.singular or self.kind.lower()
 
     @property
     def is_event(self) -> bool:
-        """Whether this is one of the two views of Events."""
         return self.collection == "events"
 
 
@@ -210,7 +205,6 @@ class Registry:
         return iter(self._by_path.values())
 
     def add(self, resource: Resource) -> None:
-        """Serve a resource; it replaces one at the same path."""
         self._by_path[resource.group, resource.version, resource.plural] = resource
         self._by_kind[resource.api_version, resource.kind] = resource
         self.generation += 1
@@ -224,7 +218,6 @@ class Registry:
         self.generation += 1
 
     def by_path(self, group: str, version: str, plural: str) -> Resource | None:
-        """Return the resource at a path."""
         return self._by_path.get((group, version, plural))
 
     def by_kind(self, api_version: str, kind: str) -> Resource | None:

@@ -142,13 +142,11 @@ class Sandbox:
 
     @property
     def url(self) -> str:
-        """The base URL of the running server."""
         if not self._url:
             raise RuntimeError("the sandbox has not been started")
         return self._url
 
     def kubeconfig(self) -> Object:
-        """Return a kubeconfig for the running server."""
         name = "sandbox"
         cluster: Object = {"server": self.url}
         if self.url.startswith("https"):
@@ -163,7 +161,6 @@ class Sandbox:
         }
 
     def write_kubeconfig(self, path: Path | str) -> None:
-        """Write the kubeconfig to a file."""
         Path(path).write_text(yaml.safe_dump(self.kubeconfig()), encoding="utf-8")
 
     def load(self, documents: Iterable[JSON]) -> list[Object]:
@@ -175,7 +172,6 @@ class Sandbox:
         return self._loader.load(documents)
 
     def expire(self) -> None:
-        """Remove expired Events, and notify watchers."""
         self.storage.expire()
 
     def create(self, obj: Object) -> Object:
@@ -188,7 +184,6 @@ class Sandbox:
         return as_object(at.resource, self._operations.create(at, copy_json(obj)))
 
     def replace(self, obj: Object, *, subresource: str = "") -> Object:
-        """Replace an object, or its status."""
         at = replace(self._place_of(obj), subresource=subresource)
         return as_object(at.resource, self._operations.update(at, copy_json(obj))[0])
 
@@ -211,7 +206,6 @@ class Sandbox:
         return as_object(at.resource, stored)
 
     def scale(self, resource: str, name: str, replicas: int, *, namespace: str = "") -> Object:
-        """Set the replicas of an object, like `kubectl scale`."""
         at = self._place(resource, name, namespace=namespace)
         options = WriteOptions(manager="kubectl", through="scale")
         patch = {"spec": {"replicas": replicas}}
@@ -224,7 +218,6 @@ class Sandbox:
         self._deletion.delete(self._place(resource, name, namespace=namespace))
 
     def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None:
-        """Return an object, or None."""
         at = self._place(resource, name, namespace=namespace)
         stored = self._operations.stored(at)
         return as_object(at.resource, stored) if stored is not None else None

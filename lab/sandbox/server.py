@@ -38,8 +38,6 @@ _HEALTH_PATHS = ("/healthz", "/readyz", "/livez")
 
 
 class Server:
-    """Answers requests."""
-
     def __init__(
         self,
         operations: Operations,
@@ -60,7 +58,6 @@ class Server:
         self._openapi: tuple[int, Object] = (-1, {})
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer a request and count it."""
         self._storage.expire()
         wanted: ResourceRequest | None = None
         try:

@@ -132,7 +132,6 @@ class StoredCollection:
         self.compacted = max(self.compacted, version)
 
     def end_subscriptions(self) -> None:
-        """End all subscriptions."""
         for subscriber in tuple(self.subscribers):
             subscriber.end()
 
@@ -172,7 +171,6 @@ class Storage:
         return found
 
     def get(self, collection: str, namespace: str, name: str) -> Stored | None:
-        """Return the current version of an object."""
         return self.collection(collection).objects.get(Key(namespace, name))
 
     def write(self, collection: str, obj: Object, *, ttl: float | None = None) -> Stored:
@@ -202,7 +200,6 @@ class Storage:
         return gone
 
     def expire(self) -> None:
-        """Remove the objects whose time to live has expired."""
         now = self.clock()
         while self._expiry and self._expiry[0][0] <= now:
             _, collection, key, version = heapq.heappop(self._expiry)

@@ -13,7 +13,6 @@ from lab.sandbox.storage import Stored
 
 
 def scale_of(resource: Resource, obj: Object) -> Object:
-    """Return the Scale of an object."""
     paths = resource.scale or ScalePaths()
     metadata = meta(obj)
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -85,7 +84,6 @@ class ContainerLogs:
     def write(
         self, namespace: str, pod: str, container: str, *, text: str, previous: bool = False
     ) -> None:
-        """Set the log of a container."""
         self._texts[namespace, pod, container, previous] = text
 
     def read(self, namespace: str, pod: str, query: Mapping[str, str]) -> str:

@@ -117,7 +117,6 @@ def _pod_restarts(pod: Object, now: float) -> JSON:
 
 
 def event_first_seen(event: Object, now: float) -> str:
-    """Return the age of the first occurrence."""
     return age(event.get("firstTimestamp") or event.get("eventTime"), now)
 
 
@@ -201,7 +200,6 @@ DEFAULT_COLUMNS = (NAME, AGE)
 
 
 def columns_of(resource: Resource) -> tuple[Column, ...]:
-    """Return the columns of a kind."""
     if resource.custom:
         return (NAME, *map(_custom_column, resource.columns))
     return BUILT_IN_COLUMNS.get(resource.collection, DEFAULT_COLUMNS)
@@ -225,7 +223,6 @@ def _custom_column(declared: PrinterColumn) -> Column:
 
 
 def definitions(columns: tuple[Column, ...]) -> list[Object]:
-    """Return the columnDefinitions of a Table."""
     return [
         {
             "name": column.name,

@@ -59,8 +59,6 @@ _BATCH_BYTES = 1 << 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchOptions:
-    """Query parameters of a watch."""
-
     version: int
     with_state: bool
     initial_end: bool
@@ -112,7 +110,6 @@ class Watch:
     _defined: bool = False
 
     def notify(self, change: Change) -> None:
-        """Queue a change."""
         if len(self._queue) >= _BUFFER:
             # This client does not read, and must start again.
             self._ended = True

@@ -13,19 +13,16 @@ _COMPLETE = "NewReplicaSetAvailable"
 
 
 def selector_of(workload: Object) -> Selector:
-    """Return the selector of a workload."""
     return from_label_selector(dig(workload, "spec", "selector") or {})
 
 
 def template_hash(workload: Object) -> str:
-    """Return a short hash of a pod template."""
     digest = hashlib.sha256(encode(dig(workload, "spec", "template"))).digest()
     letters = (_HASH_ALPHABET[byte % len(_HASH_ALPHABET)] for byte in digest)
     return "".join(letters)[:_HASH_LENGTH]
 
 
 def owner_reference(owner: Object) -> Object:
-    """Return a controlling ownerReference to an object."""
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -37,7 +34,6 @@ def owner_reference(owner: Object) -> Object:
 
 
 def replica_set_of(deployment: Object) -> Object:
-    """Return the ReplicaSet for the current template of a Deployment."""
     label = {HASH_LABEL: template_hash(deployment)}
     template = copy_json(dig(deployment, "spec", "template"))
     meta(template)["labels"] = {**(meta(template).get("labels") or {}), **label}
@@ -58,7 +54,6 @@ def replica_set_of(deployment: Object) -> Object:
 
 
 def pod_of(replica_set: Object, node: str) -> Object:
-    """Return a pod from the template of a ReplicaSet."""
     template = copy_json(dig(replica_set, "spec", "template"))
     spec = template.get("spec") or {}
     if node:
@@ -114,7 +109,6 @@ def running_status(pod: Object, *, now: str, address: str) -> Object:
 
 
 def is_ready(pod: Object) -> bool:
-    """Return whether a pod counts as ready."""
     return not meta(pod).get("deletionTimestamp") and any(
         condition.get("type") == "Ready" and condition.get("status") == "True"
         for condition in dig(pod, "status", "conditions") or ()

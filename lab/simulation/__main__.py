@@ -25,7 +25,6 @@ async def _serve(port: int, loading_seconds: float) -> None:
 
 
 def main() -> None:
-    """Serve until ended."""
     parser = argparse.ArgumentParser(prog="vllm", description=__doc__)
     parser.add_argument("--port", "--http_port", type=int, default=8000)
     given, _ = parser.parse_known_args()

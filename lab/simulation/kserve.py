@@ -25,7 +25,6 @@ class InferenceServiceWorld:
     pods: Sequence[Object]
 
     def service(self, component: str) -> Object | None:
-        """Return the Knative Service of a component."""
         wanted = o.service_name(self.inferenceservice, component)
         return next((each for each in self.services if name_of(each) == wanted), None)
 
@@ -59,7 +58,6 @@ class InferenceServicePlan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
         return not (self.create or self.delete or self.replace or self.tell)
 
 

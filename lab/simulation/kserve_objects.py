@@ -33,22 +33,18 @@ _PORT: Final = 8080
 
 
 def name_of(obj: Object) -> str:
-    """Return the name of an object."""
     return str(obj["metadata"]["name"])
 
 
 def status_of(obj: Object | None) -> Object:
-    """Return the status of an object, or an empty one."""
     return dict((obj or {}).get("status") or {})
 
 
 def components_of(inferenceservice: Object) -> Iterator[str]:
-    """Yield the components in spec."""
     return (each for each in COMPONENTS if inferenceservice["spec"].get(each))
 
 
 def service_name(inferenceservice: Object, component: str) -> str:
-    """Return the name of a component's Knative Service."""
     return f"{name_of(inferenceservice)}-{component}"
 
 
@@ -72,7 +68,6 @@ def knative_service(inferenceservice: Object, component: str) -> Object:
 
 
 def revision(service: Object, number: int) -> Object:
-    """Return a revision for the present template of a Knative Service."""
     template = service["spec"]["template"]
     labels = {**template["metadata"]["labels"], SERVICE: name_of(service)}
     return {
@@ -184,7 +179,6 @@ _CRASH_LOOP: Final = "CrashLoopBackOff"
 
 
 def is_ready(pod: Object) -> bool:
-    """True if a pod runs and is ready."""
     status = pod.get("status") or {}
     conditions = {each["type"]: each["status"] for each in status.get("conditions") or ()}
     return status.get("phase") == "Running" and conditions.get("Ready") == TRUE
@@ -201,17 +195,14 @@ def storage_initializer(pod: Object) -> Object | None:
 
 
 def is_running(container: Object) -> bool:
-    """True if a container runs."""
     return bool((container.get("state") or {}).get("running"))
 
 
 def waiting(container: Object) -> Object:
-    """Return the waiting state of a container, or an empty one."""
     return dict((container.get("state") or {}).get("waiting") or {})
 
 
 def last_end(container: Object) -> Object:
-    """Return the last terminated state of a container, or an empty one."""
     return dict((container.get("lastState") or {}).get("terminated") or {})
 
 
@@ -242,11 +233,9 @@ class Conditions:
         self._errors = errors
 
     def status(self, type_: str) -> str:
-        """Return the status of a condition, Unknown if it is missing."""
         return str(self._found.get(type_, {}).get("status", UNKNOWN))
 
     def get(self, type_: str) -> Object | None:
-        """Return a condition."""
         return self._found.get(type_)
 
     def put_said(self, type_: str, said: Said) -> None:
@@ -286,7 +275,6 @@ class Conditions:
 
 
 def condition_of(obj: Object | None, type_: str) -> Object | None:
-    """Return a condition of an object."""
     conditions = ((obj or {}).get("status") or {}).get("conditions") or ()
     return next((each for each in conditions if each["type"] == type_), None)
 

@@ -36,7 +36,6 @@ _PULL: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName"
 
 
 def revision_status(revision: Object, pods: Sequence[Object], now: str) -> Object:
-    """Return the status of a revision with these pods."""
     conditions = _conditions(revision, _OF_REVISION, now)
     was_ready = conditions.status("Ready") == TRUE
     healthy, available = _health(pods, was_ready=was_ready)
@@ -73,7 +72,6 @@ def _health(pods: Sequence[Object], *, was_ready: bool) -> tuple[Said, Said]:
 
 
 def service_status(service: Object, revisions: Sequence[Object], now: str) -> Object:
-    """Return the status of a Knative Service with these revisions."""
     newest = newest_first(revisions)
     ready = [each for each in newest if _ready(each) == TRUE]
     status = status_of(service)

@@ -74,7 +74,6 @@ class ModelServingWorld:
 
     @property
     def name(self) -> str:
-        """Name of the ModelServing."""
         return str(self.modelserving["metadata"]["name"])
 
     @property
@@ -84,12 +83,10 @@ class ModelServingWorld:
 
     @property
     def roles(self) -> list[Object]:
-        """The roles of the spec."""
         return roles_of(self.modelserving)
 
     @property
     def revision(self) -> str:
-        """The revision of the spec."""
         return revision_of(self.roles)
 
     @property
@@ -257,7 +254,6 @@ class ModelServingPlan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
         return not (self.delete or self.create)
 
 

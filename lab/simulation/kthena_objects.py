@@ -34,7 +34,6 @@ _LENGTH: Final = 10
 
 
 def roles_of(modelserving: Object) -> list[Object]:
-    """Return `spec.template.roles`."""
     return list(modelserving["spec"]["template"]["roles"])
 
 
@@ -72,12 +71,10 @@ def pods_of_instance(role: Object) -> int:
 
 
 def labels_of(obj: Object) -> dict[str, str]:
-    """Return the labels of an object."""
     return obj["metadata"].get("labels") or {}
 
 
 def owner_reference(modelserving: Object) -> Object:
-    """Return the reference that children have to their ModelServing."""
     return {
         "apiVersion": modelserving["apiVersion"],
         "kind": modelserving["kind"],
@@ -102,7 +99,6 @@ def controller_revision(modelserving: Object, roles: Sequence[Object]) -> Object
 
 
 def pod_group(modelserving: Object, group: str, roles: Sequence[Object]) -> Object:
-    """Return the PodGroup of a ServingGroup."""
     name = modelserving["metadata"]["name"]
     metadata = _metadata(modelserving, group, {NAME: name, GROUP: group})
     metadata["annotations"] = {_SCHEDULED_GROUP: group}
@@ -209,7 +205,6 @@ def ordinal_of(name: str) -> int:
 
 
 def is_deleting(obj: Object) -> bool:
-    """True if an object is being deleted."""
     return bool(obj["metadata"].get("deletionTimestamp"))
 
 

@@ -49,7 +49,6 @@ class HttpAnswer:
     ending: ConnectionEnding = ConnectionEnding.CLOSE
 
     def head(self) -> bytes:
-        """Return the status line and the headers."""
         lines = [f"{self.version} {self.status} {HTTPStatus(self.status).phrase}"]
         lines.append(f"Content-Type: {self.content_type}")
         if self.content_length is not None:

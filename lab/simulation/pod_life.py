@@ -84,7 +84,6 @@ class Life:
 
     @property
     def uptime(self) -> float:
-        """Seconds since the process started."""
         return self._now - self.process_started
 
     @property
@@ -115,7 +114,6 @@ class Life:
             self.engine.load = entered
 
     def advance(self, now: float) -> None:
-        """Advance to `now`."""
         seconds = max(0.0, now - self._now)
         self._now += seconds
         match self.behaviour:

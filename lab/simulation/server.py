@@ -95,7 +95,6 @@ class ModelPod:
         self._location = location
 
     def page(self) -> str:
-        """Return the current page."""
         self.life.advance(self._clock())
         return render(self.life)
 

@@ -31,7 +31,6 @@ LEFT = 8 * 1024 * 1024
 
 
 async def holder(stage) -> str:
-    """Return the holder of the Lease."""
     lease = await stage.api.get(LEASES, COMPONENT, namespace=EVENT_NAMESPACE)
     return lease["spec"]["holderIdentity"] if lease else ""
 
@@ -43,7 +42,6 @@ async def handed_on(stage) -> str:
 
 
 async def leading_pod(stage) -> dict:
-    """Return the pod of the leader."""
     identity = await holder(stage)
     pods = await stage.api.items("pods", namespace=NAMESPACE)
     (pod,) = (each for each in pods if identity.startswith(each["metadata"]["name"]))

@@ -68,7 +68,6 @@ def volume(**source: Any) -> Mapping[str, Any]:
 
 
 def script(text: str) -> list[str]:
-    """Return the command that runs a script."""
     return ["/bin/sh", "-c", text]
 
 

@@ -42,7 +42,6 @@ class RunnableStack(Stack):
     """
 
     async def until(self, condition: Callable[[], Awaitable[object]], what: str) -> None:
-        """Wait until a coroutine function returns something true."""
         await until(condition, what)
 
     async def install_shared(self) -> None:

@@ -28,7 +28,6 @@ READY: Final = (
 
 
 async def until(condition: Callable[[], Awaitable[object]], what: str) -> None:
-    """Wait until a condition is true."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
@@ -40,8 +39,6 @@ async def until(condition: Callable[[], Awaitable[object]], what: str) -> None:
 
 
 async def fires(stage: Stage, key: tuple[str, str]) -> None:
-    """Wait until a reason fires."""
-
     async def told() -> bool:
         return key in await stage.firing()
 
@@ -59,8 +56,6 @@ async def has_been_told(stage: Stage, *keys: tuple[str, str]) -> None:
 
 
 async def all_is_well(stage: Stage) -> None:
-    """Wait until nothing fires."""
-
     async def nothing() -> bool:
         return not await stage.firing()
 

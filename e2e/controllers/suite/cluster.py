@@ -94,7 +94,6 @@ UNSCHEDULABLE = {
 
 @contextlib.contextmanager
 def controller_manager(plane: ControlPlane) -> Iterator[None]:
-    """Run kube-controller-manager."""
     (port,) = free_ports(1)
     command = [
         str(built(CONTROLLER_MANAGER) / CONTROLLER_MANAGER),

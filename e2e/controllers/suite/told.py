@@ -27,7 +27,6 @@ class Prometheus:
         self.number = number
 
     async def answer(self, _request: web.Request) -> web.Response:
-        """Answer any query."""
         if self.number is None:
             return web.Response(status=500)
         found = [{"metric": {}, "value": [time.time(), str(self.number)]}]
@@ -56,13 +55,11 @@ class Scaler:
         self._name = name
 
     async def patch(self, spec: Object) -> None:
-        """Merge into its spec."""
         await self.stage.api.patch(
             SCALEDOBJECTS, self._name, {"spec": spec}, namespace=self._namespace
         )
 
     async def conditions(self) -> dict[str, Object]:
-        """Return them, by type."""
         found = await self.stage.api.get(SCALEDOBJECTS, self._name, namespace=self._namespace)
         conditions = dig(found or {}, "status", "conditions") or ()
         return {each["type"]: each for each in conditions}
@@ -197,7 +194,6 @@ class Model:
         await until(found, f"{self.subject} is {wanted}")
 
     async def patch(self, patch: Object) -> None:
-        """Merge a patch into it."""
         await self.stage.api.patch(self.resource, self.name, patch, namespace=self.namespace)
 
     async def fires(self, reason: str, *words: str) -> None:
