@@ -8,26 +8,18 @@ from e2e.stack.api import Api, unless_gone
 from e2e.stack.objects import condition, gateway, now
 from e2e.stack.stack import Stack
 from lab.demo import modelservice as played
-from lab.demo.sample_stack import controller, namespace
-from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
+from lab.demo.sample_stack import namespace
+from lab.sandbox.objects import Object, copy_json, dig, name_of
 from lab.sandbox.workloads import running_status
-from reporter.model.objects import Deployment
-from reporter.stacks.otterscale.derived.observe import observe
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import wanted
 from reporter.stacks.otterscale.objects import ModelService
 
 NAME: Final = played.NAME
 MODELSERVICES: Final = played.MODELSERVICES
-SYSTEM: Final = "otterscale-system"
-OPERATOR: Final = "model-operator-controller-manager"
+SYSTEM: Final = played.SYSTEM
 GATEWAY: Final = "entry"
 
-_DEPLOYMENTS: Final = "deployments.apps"
-_ROUTED: Final = (
-    "httproutes.gateway.networking.k8s.io",
-    "inferencepools.inference.networking.k8s.io",
-)
 _GATEWAYS: Final = "gateways.gateway.networking.k8s.io"
 
 
@@ -53,11 +45,7 @@ class OtterScale:
         """Create ModelService, Gateway and operator, and wait until the pods run."""
         for each in (self.namespace, SYSTEM):
             await self.api.apply(namespace(each))
-        image, labels = (
-            "ghcr.io/otterscale/model-operator:v0.9.0",
-            {"control-plane": "controller-manager"},
-        )
-        await self.api.apply(controller(SYSTEM, OPERATOR, image=image, labels=labels))
+        await self.api.apply(played.operator())
         await self.api.apply(gateway(self.namespace, GATEWAY))
         programmed = [condition(each) for each in ("Accepted", "Programmed")]
         await self._status(_GATEWAYS, GATEWAY, {"conditions": programmed})
@@ -70,7 +58,7 @@ class OtterScale:
         service = await self.service()
         for manifest in wanted(service, OperatorSettings()):
             await self.api.apply(copy_json(dict(manifest.document)))
-        for resource in _ROUTED:
+        for resource in played.ROUTED:
             await self.parents(resource, condition("Accepted"), condition("ResolvedRefs"))
         await self.stack.settled(self.namespace)
         await self.observe()
@@ -81,33 +69,18 @@ class OtterScale:
 
     async def observe(self) -> None:
         """Write the status from the Deployments only."""
-        service = await self.service()
+        service = await self.api.get(MODELSERVICES, NAME, namespace=self.namespace)
         decode, prefill = [
-            await self._deployment(f"{NAME}-{role}") for role in ("decode", "prefill")
+            await self.api.get("deployments.apps", name, namespace=self.namespace)
+            for name in (played.DECODE, played.PREFILL)
         ]
-        status = dict(observe(service, decode, prefill))
-        conditions = status["conditions"]
-        if isinstance(conditions, list):
-            status["conditions"] = [{"lastTransitionTime": now(), **each} for each in conditions]
+        status = played.observed(service or {}, decode, prefill, now=now())
         counters = ("decodeReady", "decodeReplicas", "prefillReady", "prefillReplicas")
-        await self._status(MODELSERVICES, NAME, copy_json({**dict.fromkeys(counters), **status}))
-
-    async def _deployment(self, name: str) -> Deployment | None:
-        found = await self.api.get(_DEPLOYMENTS, name, namespace=self.namespace)
-        return None if found is None else msgspec.convert(found, Deployment)
+        await self._status(MODELSERVICES, NAME, {**dict.fromkeys(counters), **status})
 
     async def parents(self, resource: str, *conditions: Object) -> None:
         """Set a condition of the Gateway on the route or the pool."""
-        reference: JSON = {
-            "group": "gateway.networking.k8s.io", "kind": "Gateway", "name": GATEWAY,
-            "namespace": self.namespace,
-        }  # fmt: skip
-        entry: JSON = {
-            "parentRef": reference,
-            "controllerName": "istio.io/gateway-controller",
-            "conditions": [*conditions],
-        }
-        await self._status(resource, NAME, {"parents": [entry]})
+        await self._status(resource, NAME, played.told_by(self.namespace, GATEWAY, conditions))
 
     async def refused(self, resource: str, reason: str, message: str) -> None:
         """Let the Gateway refuse the route or the pool."""

@@ -156,20 +156,8 @@ class LlmCluster(Background):
             yield f"# kubectl get llmisvc: {NAME} {ready['status']} {ready['reason']}"
 
 
-def _create(scene: Scene) -> None:
-    LlmCluster.of(scene).make()
-
-
 def _picker(replicas: int) -> Callable[[Scene], None]:
     return lambda scene: scene.cluster.scale(NAMESPACE, _EPP, replicas)
-
-
-def _no_config(scene: Scene) -> None:
-    LlmCluster.of(scene).sandbox.delete(CONFIGS, CONFIG, namespace=NAMESPACE)
-
-
-def _config_again(scene: Scene) -> None:
-    LlmCluster.of(scene).sandbox.create(_config())
 
 
 def _stop(scene: Scene) -> None:
@@ -189,17 +177,22 @@ _STEPS: Final = (
     Step(
         f"kubectl apply of LLMInferenceService {NAME}, with a Gateway and no route: KServe waits "
         "for ever, and requests are answered.",
-        _create,
+        lambda scene: LlmCluster.of(scene).make(),
         (_READY,),
     ),
     Step(f"Its endpoint picker {_EPP} is scaled to zero.", _picker(0), (_PICKER,)),
     Step("It is scaled back.", _picker(1), (_READY,), over=(_PICKER,)),
     Step(
         f"Somebody deletes the config {CONFIG}: the pods go on, and so does the status.",
-        _no_config,
+        lambda scene: LlmCluster.of(scene).sandbox.delete(CONFIGS, CONFIG, namespace=NAMESPACE),
         (_CONFIG,),
     ),
-    Step("The config is applied again.", _config_again, (_READY,), over=(_CONFIG,)),
+    Step(
+        "The config is applied again.",
+        lambda scene: LlmCluster.of(scene).sandbox.create(_config()),
+        (_READY,),
+        over=(_CONFIG,),
+    ),
     Step(
         f"{NAME} is stopped by its annotation: worth knowing, and no fault.",
         _stop,

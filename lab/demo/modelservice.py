@@ -1,7 +1,7 @@
 """The story of a ModelService: faults that its (simulated) operator's phase does not show."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Final, Self
 
 import msgspec
@@ -20,10 +20,15 @@ from reporter.stacks.otterscale.manifests.wanted import wanted
 from reporter.stacks.otterscale.objects import ModelService
 
 NAMESPACE: Final = "otterscale-models"
+SYSTEM: Final = "otterscale-system"
 NAME: Final = "qwen3"
 
 MODELSERVICES: Final = "modelservices.model.otterscale.io"
 DEPLOYMENTS: Final = "deployments.apps"
+ROUTED: Final = (
+    "httproutes.gateway.networking.k8s.io",
+    "inferencepools.inference.networking.k8s.io",
+)
 DECODE: Final = f"{NAME}-decode"
 PREFILL: Final = f"{NAME}-prefill"
 _KINDS: Final = (
@@ -58,6 +63,40 @@ def modelservice() -> Object:
     }
 
 
+def operator() -> Object:
+    """Return the Deployment of the operator."""
+    labels: dict[str, JSON] = {
+        "control-plane": "controller-manager",
+        "app.kubernetes.io/name": "model-operator",
+    }
+    image = "ghcr.io/otterscale/model-operator:v0.9.0"
+    return controller(SYSTEM, "model-operator-controller-manager", image=image, labels=labels)
+
+
+def told_by(namespace: str, gateway: str, conditions: Sequence[Object]) -> Object:
+    """Return what the controller of a Gateway says in the status of a route or a pool."""
+    reference: JSON = {
+        "group": "gateway.networking.k8s.io", "kind": "Gateway",
+        "name": gateway, "namespace": namespace,
+    }  # fmt: skip
+    parent: JSON = {
+        "parentRef": reference,
+        "controllerName": "istio.io/gateway-controller",
+        "conditions": [*conditions],
+    }
+    return {"parents": [parent]}
+
+
+def observed(service: Object, decode: Object | None, prefill: Object | None, *, now: str) -> Object:
+    """Return the status that the operator writes: it reads only these Deployments."""
+    deployments = (
+        None if each is None else msgspec.convert(each, Deployment) for each in (decode, prefill)
+    )
+    status: Object = copy_json(dict(observe(msgspec.convert(service, ModelService), *deployments)))
+    status["conditions"] = [{"lastTransitionTime": now, **each} for each in status["conditions"]]
+    return status
+
+
 class OtterScale(Background):
     """A cluster with OtterScale's operator, which creates missing objects only on request.
 
@@ -65,18 +104,8 @@ class OtterScale(Background):
     """
 
     def __init__(self, sandbox: Sandbox, _say: object) -> None:
-        sandbox.load([*_KINDS, namespace(NAMESPACE), namespace("otterscale-system")])
-        sandbox.create(
-            controller(
-                "otterscale-system",
-                "model-operator-controller-manager",
-                image="ghcr.io/otterscale/model-operator:v0.9.0",
-                labels={
-                    "control-plane": "controller-manager",
-                    "app.kubernetes.io/name": "model-operator",
-                },
-            )
-        )
+        sandbox.load([*_KINDS, namespace(NAMESPACE), namespace(SYSTEM)])
+        sandbox.create(operator())
         self.sandbox = sandbox
         self._collection = sandbox.storage.collection(DEPLOYMENTS)
         self._due: asyncio.Handle | None = None
@@ -121,45 +150,26 @@ class OtterScale(Background):
 
     def _take_up(self) -> None:
         """Let the Gateway accept the route and the pool, like its controller."""
-        accepted: list[JSON] = [
+        accepted: list[Object] = [
             {"type": each, "status": "True", "reason": each, "lastTransitionTime": self.now}
             for each in ("Accepted", "ResolvedRefs")
         ]
-        reference: JSON = {"kind": "Gateway", "name": f"{CHAT}-gw", "namespace": CHAT}
-        parent: JSON = {
-            "parentRef": reference,
-            "controllerName": "istio.io/gateway-controller",
-            "conditions": accepted,
-        }
-        for resource in (
-            "httproutes.gateway.networking.k8s.io",
-            "inferencepools.inference.networking.k8s.io",
-        ):
-            self._patch_status(resource, NAME, {"parents": [parent]})
+        for resource in ROUTED:
+            self._patch_status(resource, NAME, told_by(CHAT, f"{CHAT}-gw", accepted))
 
     def _write_status(self) -> None:
         self._due = None
         service = self.service
         if service is None:
             return
-        status = self._observed(service)
+        roles = [
+            self.sandbox.get(DEPLOYMENTS, each, namespace=NAMESPACE) for each in (DECODE, PREFILL)
+        ]
+        status = observed(service, *roles, now=self.now)
         before = service.get("status") or {}
         if before != status:
             gone: Object = {key: None for key in before if key not in status}
             self._patch_status(MODELSERVICES, NAME, {**gone, **status})
-
-    def _observed(self, service: Object) -> Object:
-        typed = msgspec.convert(service, ModelService)
-        status = dict(observe(typed, self._deployment(DECODE), self._deployment(PREFILL)))
-        conditions = status["conditions"]
-        found: list[Mapping[str, object]] = list(conditions) if isinstance(conditions, list) else []
-        status["conditions"] = [{"lastTransitionTime": self.now, **each} for each in found]
-        observed: Object = copy_json(status)
-        return observed
-
-    def _deployment(self, name: str) -> Deployment | None:
-        found = self.sandbox.get(DEPLOYMENTS, name, namespace=NAMESPACE)
-        return None if found is None else msgspec.convert(found, Deployment)
 
     def unpack(self, *, fails: bool) -> None:
         """Let the decode pod's unpacking of its model fail or succeed."""
@@ -257,30 +267,6 @@ def _create(scene: Scene) -> None:
     otterscale.make()
 
 
-def _wrong_credentials(scene: Scene) -> None:
-    OtterScale.of(scene).unpack(fails=True)
-
-
-def _right_credentials(scene: Scene) -> None:
-    OtterScale.of(scene).unpack(fails=False)
-
-
-def _delete_prefill(scene: Scene) -> None:
-    OtterScale.of(scene).sandbox.delete(DEPLOYMENTS, PREFILL, namespace=NAMESPACE)
-
-
-def _reconcile(scene: Scene) -> None:
-    OtterScale.of(scene).make()
-
-
-def _picker_down(scene: Scene) -> None:
-    scene.cluster.scale(NAMESPACE, _EPP, 0)
-
-
-def _picker_up(scene: Scene) -> None:
-    scene.cluster.scale(NAMESPACE, _EPP, 1)
-
-
 def _drift(scene: Scene) -> None:
     labels: JSON = {"llm-d.ai/role": "prefill"}
     patch: JSON = {"spec": {"selector": {"matchLabels": labels}}}
@@ -297,24 +283,41 @@ _STEPS: Final = (
     Step(
         "The registry no longer accepts the credentials of Secret registry, and a decode pod is "
         "replaced.",
-        _wrong_credentials,
+        lambda scene: OtterScale.of(scene).unpack(fails=True),
         (_UNPACK,),
     ),
-    Step("The Secret is corrected.", _right_credentials, (_READY,), over=(_UNPACK,)),
+    Step(
+        "The Secret is corrected.",
+        lambda scene: OtterScale.of(scene).unpack(fails=False),
+        (_READY,),
+        over=(_UNPACK,),
+    ),
     Step(
         f"kubectl -n {NAMESPACE} delete deployment {PREFILL}, and the operator does not get to "
         "recreate it: it counts it as no pods wanted.",
-        _delete_prefill,
+        lambda scene: OtterScale.of(scene).sandbox.delete(
+            DEPLOYMENTS, PREFILL, namespace=NAMESPACE
+        ),
         (_MISSING,),
     ),
-    Step("The operator comes and recreates it.", _reconcile, (_READY,), over=(_MISSING,)),
+    Step(
+        "The operator comes and recreates it.",
+        lambda scene: OtterScale.of(scene).make(),
+        (_READY,),
+        over=(_MISSING,),
+    ),
     Step(
         f"kubectl -n {NAMESPACE} scale deployment {_EPP} --replicas=0, and the operator does not "
         "get to revert it; its status never mentions the endpoint picker.",
-        _picker_down,
+        lambda scene: scene.cluster.scale(NAMESPACE, _EPP, 0),
         (_PICKER,),
     ),
-    Step("It is scaled back.", _picker_up, (_READY,), over=(_PICKER,)),
+    Step(
+        "It is scaled back.",
+        lambda scene: scene.cluster.scale(NAMESPACE, _EPP, 1),
+        (_READY,),
+        over=(_PICKER,),
+    ),
     Step(
         "Somebody changes the selector of a PodMonitor, which the operator does not watch: worth "
         "knowing, and no fault.",

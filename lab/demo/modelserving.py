@@ -337,14 +337,6 @@ class Serving(Background):
         return f"{len(self.kthena.history)} changes of roles, all of them in the status."
 
 
-def _create(scene: Scene) -> None:
-    Serving.of(scene).sandbox.create(modelserving())
-
-
-def _scale(scene: Scene) -> None:
-    Serving.of(scene).sandbox.scale(MODELSERVINGS, NAME, 3, namespace=NAMESPACE)
-
-
 def _roll_out(scene: Scene) -> None:
     serving = Serving.of(scene)
     roles = copy_json(dig(serving.kthena.modelserving, "spec", "template", "roles"))
@@ -362,19 +354,18 @@ def _lose(scene: Scene) -> None:
     kthena.lose_pod(_LOST)
 
 
-def _mend(scene: Scene) -> None:
-    Serving.of(scene).kthena.pull(fails=False)
-
-
 _STEPS: Final = (
     HEALTHY,
     Step(
         f"kubectl apply of ModelServing {NAME}: two groups, each with prefill (an entry and a "
         "worker pod) and two of decode.",
-        _create,
+        lambda scene: Serving.of(scene).sandbox.create(modelserving()),
         (_READY,),
     ),
-    Step(f"kubectl -n {NAMESPACE} scale modelserving {NAME} --replicas=3", _scale),
+    Step(
+        f"kubectl -n {NAMESPACE} scale modelserving {NAME} --replicas=3",
+        lambda scene: Serving.of(scene).sandbox.scale(MODELSERVINGS, NAME, 3, namespace=NAMESPACE),
+    ),
     Step("A new image: Kthena replaces one group after another.", _roll_out, seconds=60.0),
     Step(
         f"Pod {_LOST} is lost with the registry away: Kthena recreates its instance of prefill, "
@@ -382,7 +373,12 @@ _STEPS: Final = (
         _lose,
         (_STUCK,),
     ),
-    Step("The registry is back.", _mend, (_READY,), over=(_STUCK,)),
+    Step(
+        "The registry is back.",
+        lambda scene: Serving.of(scene).kthena.pull(fails=False),
+        (_READY,),
+        over=(_STUCK,),
+    ),
 )
 
 MODELSERVING: Final = Story(

@@ -117,7 +117,7 @@ class Step:
     """
 
     told: str
-    act: Callable[["Scene"], None]
+    act: Callable[["Scene"], object]
     expected: tuple[Expected, ...] = ()
     over: tuple[Expected, ...] = ()
     seconds: float = 0.0
