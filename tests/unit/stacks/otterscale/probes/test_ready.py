@@ -8,7 +8,8 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.cli.main import main
-from tests.unit.probes.building import FORBIDDEN, condition
+from tests.tables import rows
+from tests.unit.probes.building import DELETING, FORBIDDEN, condition
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
     NAME,
@@ -32,33 +33,6 @@ STALLED = {
     **rolled_out(1),
     "conditions": [condition("Progressing", "False", "ProgressDeadlineExceeded")],
 }
-
-
-def ready(docs, **reading):
-    return bool(evaluation(docs, **reading).ready)
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "patch"),
-    [
-        ("Deployment", DECODE, {"status": rolled_out(1, 0)}),
-        ("Deployment", DECODE, {"spec": {"replicas": 0}}),
-        ("HTTPRoute", NAME, {"status": {"parents": [REFUSED]}}),
-        ("HTTPRoute", NAME, {"status": None}),
-    ],
-    ids=["pods are not counted", "it asks for less", "a route is refused", "a route has no status"],
-)
-def test_what_keeps_it_from_being_ready(kind, name, patch):
-    """That faults of pods and of the picker do is said with each of them."""
-    assert ready(healthy())
-    assert not ready(changed(healthy(), kind, name, patch))
-
-
-@pytest.mark.parametrize(
-    "resource", [r.PODS, r.DEPLOYMENTS, r.INFERENCEPOOLS, r.HTTPROUTES], ids=str
-)
-def test_nothing_is_concluded_from_what_is_unknown(resource):
-    assert not ready(healthy(), unknown={resource: FORBIDDEN})
 
 
 def named(mode, name=EPP):
@@ -104,38 +78,11 @@ def test_a_pool_that_names_another_service_is_told_if_that_one_is_missing():
     assert reasons(without(healthy(), ("Service", EPP))) == ["ObjectMissing"]
 
 
-def test_more_than_wanted_is_enough():
-    docs = changed(healthy(), "Deployment", DECODE, {"status": rolled_out(2)})
-    assert ready(docs)
-
-
-@pytest.mark.parametrize(
-    "patch",
-    [
-        {"metadata": {"generation": 2}},
-        {"spec": {"replicas": 0}},
-        {"metadata": {"deletionTimestamp": "2026-11-20T11:59:00Z"}},
-    ],
-    ids=["of an older generation", "of a role that wants none", "of a Deployment that goes"],
-)
-def test_a_stalled_rollout_that_says_nothing(patch):
-    docs = changed(healthy(), "Deployment", DECODE, {"status": STALLED}, patch)
-    assert "RolloutStalled" not in reasons(docs)
-
-
 def test_a_picker_of_zero_is_not_explained_by_what_is_missing():
     """It would not start, but nobody asked it to."""
     docs = without(healthy(), ("ServiceAccount", EPP), ("Pod", f"{EPP}-0"))
     docs = changed(docs, "Deployment", EPP, {"spec": {"replicas": 0}, "status": rolled_out(0)})
     assert "ServiceAccount" not in one(docs, "EPPNotReady").message
-
-
-def test_an_old_status_is_told_as_such_only():
-    """Its counters are those of the generation before."""
-    spec = healthy()[0]["spec"]
-    status = status_of(spec, observedGeneration=1, decodeReady=5)
-    docs = changed(healthy(), "ModelService", NAME, {"status": status})
-    assert reasons(docs) == ["NotObserved"]
 
 
 def test_messages_stay_within_the_limit():
@@ -195,46 +142,70 @@ def test_zero_replicas_are_ready():
     assert "0 decode pods wanted" in ready_message(docs)
 
 
-@pytest.mark.parametrize(("ready", "told"), [(1, []), (2, []), (0, ["EPPNotReady"])])
-def test_only_the_leader_is_ready(ready, told):
-    """With several replicas the Deployment never becomes available, and that is no fault."""
-    docs = healthy(inferencePool={"endpointPicker": {"replicas": 3}})
-    stalled = rolled_out(3, ready)
-    stalled["availableReplicas"] = ready
-    stalled["conditions"] = [
-        condition("Available", "False", "MinimumReplicasUnavailable"),
-        condition("Progressing", "False", "ProgressDeadlineExceeded"),
-    ]
-    docs = changed(docs, "Deployment", EPP, {"status": stalled})
-    assert reasons(docs) == told
-    assert bool(evaluation(docs).ready) is not bool(told)
-
-
 def down(**status):
     docs = changed(healthy(), "Pod", POD, waiting("ImagePullBackOff"))
     docs = changed(docs, "Deployment", "qwen3-decode", {"status": rolled_out(1, 0)})
     return changed(docs, "ModelService", NAME, {"status": status})
 
 
-@pytest.mark.parametrize(
-    ("docs", "told"),
-    [
-        pytest.param(
-            changed(
-                down(phase="Running", decodeReady=None, prefillReady=None, conditions=[condition("Ready", "False", "PodsStarting")]),
-                "Deployment", "qwen3-prefill", {"status": rolled_out(1, 0)},
-            ),
-            ["PodsNotReady"], id="PodsStarting: look for the pod's cause",
-        ),
-        pytest.param(
-            down(conditions=[condition("Ready", "False", "ReconcileError")]),
-            ["PodsNotReady", "ReconcileFailed"], id="ReconcileError: use the Deployments",
-        ),
-        pytest.param([modelservice({"status": None})], ["NotObserved", "ObjectMissing"], id="no condition: the first pass is not finished"),
-    ],
+def decode(*patches):
+    return changed(healthy(), "Deployment", DECODE, *patches)
+
+
+def led_by(number):
+    """A picker of three: only the leader is Ready, so its Deployment never becomes available."""
+    conditions = [
+        condition("Available", "False", "MinimumReplicasUnavailable"),
+        condition("Progressing", "False", "ProgressDeadlineExceeded"),
+    ]
+    status = {**rolled_out(3, number), "availableReplicas": number, "conditions": conditions}
+    docs = healthy(inferencePool={"endpointPicker": {"replicas": 3}})
+    return changed(docs, "Deployment", EPP, {"status": status})
+
+
+def not_ready(reason):
+    return {"conditions": [condition("Ready", "False", reason)]}
+
+
+OLD = status_of(healthy()[0]["spec"], observedGeneration=1, decodeReady=5)
+ALL_DOWN = changed(
+    down(phase="Running", decodeReady=None, prefillReady=None, **not_ready("PodsStarting")),
+    "Deployment", "qwen3-prefill", {"status": rolled_out(1, 0)},
 )  # fmt: skip
-def test_conclusions(docs, told):
-    assert reasons(docs) == told
+
+
+@rows(
+    ("docs", "told", "is_ready"),
+    {
+        "healthy": (healthy(), [], True),
+        "pods are not counted": (decode({"status": rolled_out(1, 0)}), ["StatusStale"], False),
+        "more pods than wanted are enough": (decode({"status": rolled_out(2)}), ["StatusStale"], True),
+        "a Deployment that asks for less": (decode({"spec": {"replicas": 0}}), ["StatusStale"], False),
+        "a route that is refused": (changed(healthy(), "HTTPRoute", NAME, {"status": {"parents": [REFUSED]}}), ["RouteNotReady"], False),
+        "a route without a status": (changed(healthy(), "HTTPRoute", NAME, {"status": None}), ["RouteNotReady"], False),
+        "a stalled rollout of an older generation": (decode({"status": STALLED}, {"metadata": {"generation": 2}}), [], True),
+        "a stalled rollout of a role that wants none": (decode({"status": STALLED}, {"spec": {"replicas": 0}}), ["StatusStale"], False),
+        "a stalled rollout of a Deployment that goes": (decode({"status": STALLED}, DELETING), [], True),
+        "an old status is told as such only: its counters are those of before": (changed(healthy(), "ModelService", NAME, {"status": OLD}), ["NotObserved"], True),
+        "only the leader of the pickers is ready, which is no fault": (led_by(1), [], True),
+        "the leader changes": (led_by(2), [], True),
+        "no picker leads": (led_by(0), ["EPPNotReady"], False),
+        "PodsStarting: look for the pod's cause": (ALL_DOWN, ["PodsNotReady"], False),
+        "ReconcileError: use the Deployments": (down(**not_ready("ReconcileError")), ["PodsNotReady", "ReconcileFailed"], False),
+        "no condition: the first pass is not finished": ([modelservice({"status": None})], ["NotObserved", "ObjectMissing"], False),
+    },
+)  # fmt: skip
+def test_conclusions(docs, told, *, is_ready):
+    assert (reasons(docs), bool(evaluation(docs).ready)) == (told, is_ready)
+
+
+@pytest.mark.parametrize(
+    "resource", [r.PODS, r.DEPLOYMENTS, r.INFERENCEPOOLS, r.HTTPROUTES], ids=str
+)
+def test_nothing_is_concluded_from_what_is_unknown(resource):
+    found_ = evaluation(healthy(), unknown={resource: FORBIDDEN})
+    assert found_.ready == ()
+    assert bool(found_.derived) is (resource is not DEPLOYMENTS)
 
 
 def test_derived():
@@ -244,10 +215,6 @@ def test_derived():
     assert derived.status["phase"] == "Running"
     assert derived.status["prefillReady"] == 1
     assert "decodeReady" not in derived.status
-
-
-def test_nothing_is_derived_from_what_is_not_known():
-    assert evaluation(healthy(), unknown={DEPLOYMENTS: FORBIDDEN}).derived == ()
 
 
 EXAMPLES = Path(__file__).parents[5] / "examples" / "modelservice"
