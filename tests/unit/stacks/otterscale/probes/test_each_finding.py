@@ -7,7 +7,8 @@ from functools import reduce
 
 import pytest
 
-from tests.unit.probes.building import DELETING, condition
+from tests.tables import rows
+from tests.unit.probes.building import DELETING, condition, says
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
     NAME,
@@ -29,7 +30,6 @@ from tests.unit.stacks.otterscale.probes.pods import (
     crashing,
     failed,
     starting,
-    statuses,
     unschedulable,
     waiting,
 )
@@ -224,32 +224,6 @@ def test_each(changes, told, part):
         assert evaluation(docs).ready == ()
 
 
-def test_prefill_left_over():
-    """A prefill Deployment that the spec does not ask for, and that is ours."""
-    made = children()
-    docs = [modelservice(prefill=None), *made, *pods(made)]
-    left = one(docs, "Drift")
-    assert "Deployment qwen3-prefill should not exist: spec.prefill is not set" in left.message
-
-
-def test_a_deployment_of_another_owner_is_left_alone():
-    """It has the name, but nothing says that the operator made it."""
-    owner = {"metadata": {"ownerReferences": None}}
-    made = changed(children(), "Deployment", PREFILL, owner)
-    docs = [modelservice(prefill=None), *made, *pods(made)]
-    assert "Deployment qwen3-prefill" not in one(docs, "Drift").message
-
-
-def test_scaled_by_somebody_else():
-    """The operator reverts it at its next pass; until then the role lacks pods."""
-    docs = without(healthy(), ("Pod", POD))
-    docs = changed(docs, "Deployment", DECODE, {"spec": {"replicas": 0}, "status": rolled_out(0)})
-    docs = operator_says(decodeReady=None, decodeReplicas=None)(docs)
-    assert reasons(docs) == ["PodsNotReady"]
-    message = one(docs, "PodsNotReady").message
-    assert message.endswith("it asks for 0 only, somebody else has scaled it"), "why phase is Ready"
-
-
 def test_a_role_that_is_down_comes_before_one_that_is_degraded():
     two = healthy(decode={"replicas": 2})
     docs = changed(two, "Pod", POD, crashing("vllm"))
@@ -258,53 +232,52 @@ def test_a_role_that_is_down_comes_before_one_that_is_degraded():
     assert worst.related.name == f"{PREFILL}-0"
 
 
-def test_credentials():
-    """The unpack step uses the first of several Secrets only."""
-    spec = {"model": {"imagePullSecrets": [{"name": "first"}, {"name": "second"}]}}
-    docs = changed(healthy(), "Pod", POD, failed("model-unpack"))
-    message = one(docs, "PodsNotReady").message
-    assert "without credentials (spec.model.imagePullSecrets is not set)" in message
-    docs = changed(docs, "ModelService", NAME, {"spec": spec})
-    message = one(docs, "PodsNotReady").message
-    assert "with the credentials of Secret first, the only one of imagePullSecrets" in message
-    assert "second" not in message
-
-
-@pytest.mark.parametrize(
-    "reason",
-    [
-        "ErrImagePull",
-        "InvalidImageName",
-        "RegistryUnavailable",
-        "SignatureValidationFailed",
-        "CreateContainerConfigError",
-        "RunContainerError",
-    ],
-)
-def test_a_step_that_never_ran_says_nothing_of_the_registry_of_models(reason):
-    """Its own image, or the node, is at fault: credentials of the package are no trace."""
-    docs = changed(healthy(), "Pod", POD, waiting(reason, "model-unpack"))
-    finding = one(docs, "PodsNotReady")
-    assert finding.cause == f"decode: model-unpack: {reason}"
-    assert "unpacks" not in finding.message
-
-
-def test_surplus_pods_of_a_rollout_are_judged_too():
-    """The new pod of a rollout fails while the old one serves."""
-    docs = healthy()
-    (deployment,) = (
-        each for each in docs if each["kind"] == "Deployment" and each["metadata"]["name"] == DECODE
-    )
-    new = statuses("vllm", {"state": {"waiting": {"reason": "CrashLoopBackOff"}}})
-    docs = [*docs, pod(deployment, 1, new)]
-    finding = one(docs, "PodsNotReady")
-    assert "decode pod qwen3-decode-1: " in finding.message
-    assert finding.severity < 100
-
-
 def reduced(*changes, **spec):
     """The ModelService that serves, after some changes."""
     return reduce(lambda so_far, change_: change_(so_far), changes, healthy(**spec))
+
+
+def left_over(*patches):
+    """A prefill Deployment that the spec does not ask for."""
+    made = changed(children(), "Deployment", PREFILL, *patches)
+    return [modelservice(prefill=None), *made, *pods(made)]
+
+
+def one_more_pod():
+    """The new pod of a rollout fails while the old one serves."""
+    is_decode = ("Deployment", DECODE)
+    (made,) = [e for e in healthy() if (e["kind"], e["metadata"]["name"]) == is_decode]
+    return [*healthy(), pod(made, 1, waiting("CrashLoopBackOff"))]
+
+
+def secrets(*names):
+    patch = {"imagePullSecrets": [{"name": each} for each in names]}
+    return change("ModelService", NAME, {"spec": {"model": patch}})
+
+
+def engine_and_proxy():
+    """Both of a pod fail, the engine for lack of memory."""
+    engine = crashing("vllm", reason="OOMKilled", exitCode=137)["status"]
+    proxy = {"name": "routing-proxy", "ready": False, "restartCount": 3, "state": ENDED}
+    inits = [engine["initContainerStatuses"][0], proxy]
+    return {"status": {**engine, "initContainerStatuses": inits}}
+
+
+def pool_of(mode, spec):
+    """A picker that is down, and a pool that somebody has changed."""
+    patch = {"spec": {"endpointPickerRef": {"failureMode": mode}}}
+    return reduced(status(EPP), change("InferencePool", NAME, patch), inferencePool=spec)
+
+
+def without_pool(replicas, *changes):
+    picker = {"endpointPicker": {"replicas": replicas}}
+    return reduced(remove(("InferencePool", NAME)), *changes, inferencePool=picker)
+
+
+def without_pool_and_picker(replicas):
+    down = (change("Pod", f"{EPP}-{n}", crashing("epp")) for n in range(replicas))
+    status_ = {"status": rolled_out(replicas, 0)}
+    return without_pool(replicas, change("Deployment", EPP, status_), *down)
 
 
 SINGLE = {"prefill": None, "routingProxy": None}
@@ -313,139 +286,97 @@ LACKS_ONE = [
     remove(("Pod", POD)),
     change("Deployment", DECODE, {"spec": {"replicas": 2}}),
 ]
+ERROR = operator_says(conditions=[condition("Ready", "False", "ReconcileError", "no")])
+BEHIND = change("ModelService", NAME, {"metadata": {"generation": 3}})
+TWO = {"decode": {"replicas": 2}}
+RAISED = change("ModelService", NAME, {"spec": {"decode": {"replicas": 3}}})
+SCALED = [
+    remove(("Pod", POD)),
+    change("Deployment", DECODE, {"spec": {"replicas": 0}, "status": rolled_out(0)}),
+    operator_says(decodeReady=None, decodeReplicas=None),
+]
+UNPACKS = change("Pod", POD, failed("model-unpack"))
+TAINTS = ", ".join(
+    f"1{n} node(s) had untolerated taint {{example.com/pool-of-team: t{n}}}" for n in range(9)
+)
+LACKING, TAINTED = (
+    decode_pod(unschedulable(f"0/3 nodes are available: 3 {each}."))
+    for each in ("Insufficient nvidia.com/gpu", "node(s) had untolerated taint {nvidia.com/gpu: present}")
+)  # fmt: skip
+SPEAKS_LONG = decode_pod(unschedulable(f"0/130 nodes are available: {TAINTS}, 40 Insufficient nvidia.com/gpu."))  # fmt: skip
+NO_PREFILL = remove(("Deployment", PREFILL), ("Pod", f"{PREFILL}-0"))
+COUNTED = "the operator counts it as no pods wanted"
+BLIND, FAILS = "FailOpen: the gateway spreads requests without it", "FailClose: requests fail"
+NOT_CHANGED_YET = "...it asks for 1 only, and the operator has not changed it yet..."
 
 
-@pytest.mark.parametrize(
-    ("changes", "spec"),
-    [
-        pytest.param(LACKS_ONE, SINGLE, id="one role: nothing is counted together"),
-        pytest.param(LACKS_ONE, {}, id="both together lack one: the phase is that of before"),
-        pytest.param(
-            [
-                *LACKS_ONE,
-                operator_says(conditions=[condition("Ready", "False", "ReconcileError", "no")]),
-            ],
-            {},
-            id="an error keeps the phase",
+@rows(
+    ("docs", "reason", "text", "not_", "cause"),
+    {
+        "prefill that is left over": (left_over(), "Drift", "...Deployment qwen3-prefill should not exist: spec.prefill is not set...", "", None),
+        "prefill of another owner": (left_over({"metadata": {"ownerReferences": None}}), "Drift", "", "Deployment qwen3-prefill", None),
+        "scaled by somebody else, so that the phase is Ready": (
+            reduced(*SCALED), "PodsNotReady", "it asks for 0 only, somebody else has scaled it", "", None,
         ),
-    ],
-)
-def test_a_phase_that_is_old_is_not_explained_by_the_other_role(changes, spec):
-    docs = reduced(*changes, decode={"replicas": 2}, **spec)
-    message = one(docs, "PodsNotReady").message
-    assert "Deployment qwen3-decode has 1/2 decode pods" in message
-    assert "both roles" not in message
-
-
-@pytest.mark.parametrize(
-    "change_",
-    [
-        change("ModelService", NAME, {"metadata": {"generation": 3}}),
-        operator_says(conditions=[condition("Ready", "False", "ReconcileError", "no")]),
-    ],
-    ids=["not observed", "an error"],
-)
-def test_nobody_has_scaled_what_the_operator_has_not_come_to(change_):
-    """Somebody raised spec.decode.replicas, and the Deployment still has the number of before."""
-    docs = reduced(change("ModelService", NAME, {"spec": {"decode": {"replicas": 3}}}), change_)
-    message = one(docs, "PodsNotReady").message
-    assert "it asks for 1 only, and the operator has not changed it yet" in message
-    assert "somebody" not in message
-
-
-def test_a_fault_of_the_engine_is_not_told_of_the_proxy_beside_it():
-    """The message is about the worst container; cause and advice are about the same one."""
-    engine = crashing("vllm", reason="OOMKilled", exitCode=137)["status"]
-    proxy = {"name": "routing-proxy", "ready": False, "restartCount": 3, "state": ENDED}
-    unpack = engine["initContainerStatuses"][0]
-    docs = changed(
-        healthy(), "Pod", POD, {"status": {**engine, "initContainerStatuses": [unpack, proxy]}}
-    )
-    finding = one(docs, "PodsNotReady")
-    assert finding.cause == "decode: CrashLoopBackOff"
-    assert "container vllm is killed for memory: OOMKilled" in finding.message
-    assert "nothing listens" not in finding.message
-
-
-@pytest.mark.parametrize(
-    ("says", "cause"),
-    [
-        ("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", "decode: no free nvidia.com/gpu"),
-        ("0/3 nodes are available: 3 node(s) had untolerated taint {nvidia.com/gpu: present}.", "decode: Unschedulable"),
-    ],
+        "scaled by nobody, for the operator has not come to it": (reduced(RAISED, BEHIND), "PodsNotReady", NOT_CHANGED_YET, "somebody", None),
+        "nor where it ended in an error": (reduced(RAISED, ERROR), "PodsNotReady", NOT_CHANGED_YET, "somebody", None),
+        "the step that unpacks has no credentials": (
+            reduced(UNPACKS), "PodsNotReady", "...without credentials (spec.model.imagePullSecrets is not set)...", "", None,
+        ),
+        "it uses the first of several Secrets only": (
+            reduced(UNPACKS, secrets("first", "second")), "PodsNotReady", "...with the credentials of Secret first, the only one of imagePullSecrets...", "second", None,
+        ),
+        **{
+            f"a step that never ran says nothing of the registry of models: {each}": (
+                reduced(change("Pod", POD, waiting(each, "model-unpack"))), "PodsNotReady", "", "unpacks", f"decode: model-unpack: {each}",
+            )
+            for each in ("ErrImagePull", "RegistryUnavailable", "CreateContainerConfigError", "RunContainerError")
+        },
+        "a pod more, of a rollout": (one_more_pod(), "PodsNotReady", "...decode pod qwen3-decode-1: ...", "", None),
+        "one role: nothing is counted together": (
+            reduced(*LACKS_ONE, **TWO, **SINGLE), "PodsNotReady", "...Deployment qwen3-decode has 1/2 decode pods...", "both roles", None,
+        ),
+        "both together lack one: the phase is that of before": (
+            reduced(*LACKS_ONE, **TWO), "PodsNotReady", "...Deployment qwen3-decode has 1/2 decode pods...", "both roles", None,
+        ),
+        "an error keeps the phase": (
+            reduced(*LACKS_ONE, ERROR, **TWO), "PodsNotReady", "...Deployment qwen3-decode has 1/2 decode pods...", "both roles", None,
+        ),
+        "the engine, and not the proxy beside it": (
+            reduced(change("Pod", POD, engine_and_proxy())), "PodsNotReady", "...container vllm is killed for memory: OOMKilled...", "nothing listens",
+            "decode: CrashLoopBackOff",
+        ),
+        "accelerators are lacking": (reduced(*LACKING), "PodsNotReady", "", "", "decode: no free nvidia.com/gpu"),
+        "their nodes have a taint of that name, and free ones may stand by": (reduced(*TAINTED), "PodsNotReady", "", "", "decode: Unschedulable"),
+        "they are lacking however long the scheduler speaks": (reduced(*SPEAKS_LONG), "PodsNotReady", "", "", "decode: no free nvidia.com/gpu"),
+        "a default pool that fails open": (pool_of("FailOpen", None), "EPPNotReady", f"failureMode is {BLIND}", "", None),
+        "a default pool that fails closed": (pool_of("FailClose", None), "EPPNotReady", f"failureMode is {FAILS}", "", None),
+        "a pool that fails open": (pool_of("FailOpen", {"endpointPicker": {}}), "EPPNotReady", f"failureMode is {BLIND}", "", None),
+        "a pool that fails closed": (pool_of("FailClose", {"endpointPicker": {}}), "EPPNotReady", f"failureMode is {FAILS}", "", None),
+        "a single picker restarts without its pool": (
+            without_pool(1), "ObjectMissing", "is missing: requests have no backend, and the endpoint picker restarts without it", "", None,
+        ),
+        "several do not: their liveness does not depend on it": (
+            without_pool(3), "ObjectMissing", "is missing: requests have no backend", "restarts", None,
+        ),
+        "a single picker is down for want of its pool": (
+            without_pool_and_picker(1), "EPPNotReady", "...InferencePool qwen3 is missing...", "", "InferencePool qwen3 is missing",
+        ),
+        "several are not": (without_pool_and_picker(3), "EPPNotReady", "", "InferencePool qwen3 is missing", "CrashLoopBackOff"),
+        "a missing prefill Deployment, called Ready": (
+            reduced(NO_PREFILL, operator_says(phase="Ready")), "ObjectMissing",
+            f"Deployment qwen3-prefill is missing: {COUNTED}, and calls the ModelService Ready all the same", "", None,
+        ),
+        **{
+            f"a missing prefill Deployment, phase {phase}": (
+                reduced(NO_PREFILL, operator_says(phase=phase)), "ObjectMissing", f"Deployment qwen3-prefill is missing: {COUNTED}", "all the same", None,
+            )
+            for phase in ("Running", None)
+        },
+    },
 )  # fmt: skip
-def test_accelerators_are_lacking_only_where_the_scheduler_says_so(says, cause):
-    """Nodes with accelerators often have a taint of that name: free ones may stand by."""
-    docs = reduced(*decode_pod(unschedulable(says)))
-    assert one(docs, "PodsNotReady").cause == cause
-
-
-def test_a_lacking_accelerator_is_the_cause_however_long_the_scheduler_speaks():
-    """A cluster with many taints: the message is cut, and the cause is known all the same."""
-    taints = ", ".join(
-        f"1{n} node(s) had untolerated taint {{example.com/pool-of-team: t{n}}}" for n in range(9)
-    )
-    says = f"0/130 nodes are available: {taints}, 40 Insufficient nvidia.com/gpu."
-    finding = one(reduced(*decode_pod(unschedulable(says))), "PodsNotReady")
-    assert finding.cause == "decode: no free nvidia.com/gpu"
-
-
-@pytest.mark.parametrize(
-    ("has", "effect"),
-    [
-        ("FailOpen", "failureMode is FailOpen: the gateway spreads requests without it"),
-        ("FailClose", "failureMode is FailClose: requests fail"),
-    ],
-)
-@pytest.mark.parametrize("spec", [None, {"endpointPicker": {}}], ids=["default", "explicit"])
-def test_the_gateway_goes_by_the_pool_as_it_is(spec, has, effect):
-    """Somebody has changed the pool, or the operator has not come to do so."""
-    mode = {"spec": {"endpointPickerRef": {"failureMode": has}}}
-    docs = reduced(status(EPP), change("InferencePool", NAME, mode), inferencePool=spec)
-    assert one(docs, "EPPNotReady").message.endswith(effect)
-
-
-@pytest.mark.parametrize(
-    ("replicas", "effect"),
-    [
-        (1, "requests have no backend, and the endpoint picker restarts without it"),
-        (3, "requests have no backend"),
-    ],
-)
-def test_without_its_pool_a_single_picker_restarts(replicas, effect):
-    """With several replicas the picker's liveness does not depend on the pool."""
-    pool = {"endpointPicker": {"replicas": replicas}}
-    docs = reduced(remove(("InferencePool", NAME)), inferencePool=pool)
-    assert one(docs, "ObjectMissing").message.endswith(f"is missing: {effect}")
-
-
-@pytest.mark.parametrize(
-    ("phase", "says"),
-    [
-        ("Ready", "the operator counts it as no pods wanted, and calls the ModelService Ready all the same"),
-        ("Running", "the operator counts it as no pods wanted"),
-        (None, "the operator counts it as no pods wanted"),
-    ],
-)  # fmt: skip
-def test_a_missing_prefill_deployment_is_called_ready_only_where_it_is(phase, says):
-    """Decode pods may be down as well, or the operator has never come so far."""
-    docs = reduced(
-        remove(("Deployment", PREFILL), ("Pod", f"{PREFILL}-0")), operator_says(phase=phase)
-    )
-    message = one(docs, "ObjectMissing").message
-    assert message.endswith(f"Deployment qwen3-prefill is missing: {says}")
-
-
-@pytest.mark.parametrize(("replicas", "explained"), [(1, True), (3, False)])
-def test_a_missing_pool_explains_a_single_picker_only(replicas, explained):
-    """With several replicas neither probe of the picker waits for the pool."""
-    pool = {"endpointPicker": {"replicas": replicas}}
-    docs = reduced(
-        remove(("InferencePool", NAME)),
-        change("Deployment", EPP, {"status": rolled_out(replicas, 0)}),
-        *(change("Pod", f"{EPP}-{n}", crashing("epp")) for n in range(replicas)),
-        inferencePool=pool,
-    )
-    finding = one(docs, "EPPNotReady")
-    assert ("InferencePool qwen3 is missing" in finding.message) is explained
-    assert finding.cause == ("InferencePool qwen3 is missing" if explained else "CrashLoopBackOff")
+def test_what_a_message_says_and_what_not(docs, reason, text, *, not_, cause):
+    finding = one(docs, reason)
+    assert says(finding.message, text)
+    assert not not_ or not_ not in finding.message
+    assert cause in (None, finding.cause)
