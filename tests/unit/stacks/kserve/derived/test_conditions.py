@@ -66,132 +66,71 @@ def told(manager, type_="Ready"):
     return None if found is None else f"{found.status} {found.reason}".strip()
 
 
-READY_OF_THE_SERVICE = [
-    # PredictorReady, IngressReady (None: never written), TransformerReady, Ready
-    ("True", "True", "True", "True"),
-    ("True", "True", None, "True"),
-    ("True", "True", "False TransformerGone", "True"),
-    ("True", None, "True", "Unknown"),
-    ("True", None, "False TransformerGone", "Unknown"),
-    ("False RevisionFailed: text", "True", "True", "False RevisionFailed"),
-    ("False RevisionFailed", None, None, "False RevisionFailed"),
-    ("Unknown Deploying", "True", "True", "Unknown Deploying"),
-    ("Unknown Deploying", "False NoIngress", "True", "False NoIngress"),
-    ("True", "Unknown Uninitialized", None, "Unknown Uninitialized"),
-]
+P, ING, TR, RO = "PredictorReady", "IngressReady", "TransformerReady", "RoutesReady"
+BAD = "False Predictor"
 
 
-@pytest.mark.parametrize(("predictor", "ingress", "transformer", "ready"), READY_OF_THE_SERVICE)
-def test_ready_of_the_whole_service(predictor, ingress, transformer, *, ready):
-    """Ready follows the predictor and the ingress, never the transformer."""
-    manager = ConditionManager()
-    for type_, text in (
-        ("PredictorReady", predictor),
-        ("TransformerReady", transformer),
-        ("IngressReady", ingress),
-    ):
-        if text is not None:
-            manager.take_over(type_, condition(type_, text))
+def stored(at=AT, severity="", **texts):
+    """Conditions as they are stored."""
+    return [condition(type_, text, at, severity) for type_, text in texts.items()]
+
+
+@rows(
+    ("before", "written", "ready"),
+    {
+        "nothing but what it follows: the transformer does not count": ([], [(P, "True"), (TR, "True"), (ING, "True")], "True"),
+        "without a transformer": ([], [(P, "True"), (ING, "True")], "True"),
+        "a transformer that is gone": ([], [(P, "True"), (TR, "False Gone"), (ING, "True")], "True"),
+        "an ingress that was never written": ([], [(P, "True"), (TR, "True")], "Unknown"),
+        "nor beside a transformer that is gone": ([], [(P, "True"), (TR, "False Gone")], "Unknown"),
+        "the predictor is False": ([], [(P, "False Failed: text"), (TR, "True"), (ING, "True")], "False Failed"),
+        "the predictor alone is False": ([], [(P, "False Failed")], "False Failed"),
+        "the predictor is Unknown": ([], [(P, "Unknown Deploying"), (TR, "True"), (ING, "True")], "Unknown Deploying"),
+        "of two the last written speaks": ([], [(P, "Unknown Deploying"), (TR, "True"), (ING, "False NoIngress")], "False NoIngress"),
+        "of two False ones the last written speaks": ([], [(P, "False First"), (ING, "False Second: two")], "False Second"),
+        "the ingress is Unknown": ([], [(P, "True"), (ING, "Unknown Uninitialized")], "Unknown Uninitialized"),
+        "a True one lets the newest False one speak, the ingress": (
+            [*stored(**{P: BAD}), *stored(LATER, **{ING: "False Ingress"})], [(RO, "True")], "False Ingress",
+        ),
+        "or the predictor": ([*stored(LATER, **{P: BAD}), *stored(**{ING: "False Ingress"})], [(RO, "True")], BAD),
+        "what the pass changed is newer than what is stored": (stored(LATER, **{ING: "False Ingress"}), [(P, BAD), (RO, "True")], BAD),
+        "an informational one that is False has no effect": (stored(Ready="False Odd", **{P: "True", ING: "True"}), [(TR, "False Down")], "False Odd"),
+        "nor has one that is Unknown": (stored(Ready="False Odd", **{P: "True", ING: "True"}), [(TR, "Unknown Down")], "False Odd"),
+    },
+)  # fmt: skip
+def test_ready_of_the_whole_service(before, written, ready):
+    """It follows the predictor and the ingress."""
+    manager = ConditionManager(before)
+    for type_, text in written:
+        manager.take_over(type_, condition(type_, text))
     assert told(manager) == ready
+    if written[-1][1] == "False Second: two":
+        assert manager.get("Ready").message == "two"
 
 
-def test_of_two_false_ones_the_last_written_speaks():
-    """Ready takes reason and message of the one that is written last."""
-    manager = ConditionManager()
-    manager.mark("PredictorReady", "False", "First", message="one")
-    manager.mark("IngressReady", "False", "Second", message="two")
-    ready = manager.get("Ready")
-    assert (ready.reason, ready.message) == ("Second", "two")
-
-
-@pytest.mark.parametrize(
-    ("predictor_at", "ingress_at", "ready"),
-    [(AT, LATER, "False Ingress"), (LATER, AT, "False Predictor")],
-)
-def test_a_true_one_lets_the_newest_false_one_speak(predictor_at, ingress_at, ready):
-    """Any condition written True, also an informational one, has Ready computed again."""
-    manager = ConditionManager(
-        [
-            condition("PredictorReady", "False Predictor", predictor_at),
-            condition("IngressReady", "False Ingress", ingress_at),
-        ]
-    )
-    manager.mark("RoutesReady", "True")
-    assert told(manager) == ready
-
-
-def test_what_the_pass_changed_is_newer_than_what_is_stored():
-    """A condition without a time has just changed."""
-    manager = ConditionManager([condition("IngressReady", "False Ingress", LATER)])
-    manager.mark("PredictorReady", "False", "Predictor")
-    manager.mark("RoutesReady", "True")
-    assert told(manager) == "False Predictor"
-
-
-@pytest.mark.parametrize("status", ["False", "Unknown"])
-def test_an_informational_condition_that_is_not_true_has_no_effect(status):
-    """Ready stays as it was."""
-    manager = ConditionManager([condition("Ready", "False Odd"), *both_true()])
-    manager.mark("TransformerReady", status, "Down")
-    assert told(manager) == "False Odd"
-
-
-def both_true():
-    return [condition("PredictorReady", "True"), condition("IngressReady", "True")]
-
-
-def test_severity():
-    """Error for Ready and what it follows, Info for the others."""
-    manager = ConditionManager()
-    manager.mark("PredictorReady", "True")
-    manager.mark("TransformerReady", "True")
-    found = {each.type: each.severity for each in manager.conditions()}
-    assert found == {
-        "IngressReady": "", "PredictorReady": "", "Ready": "", "TransformerReady": "Info",
+@rows(
+    ("before", "written", "type_", "moves"),
+    {
+        "the same": (stored(**{P: "True"}), ["True"], P, False),
+        "the same reason and message": (stored(**{P: "False A: text"}), ["False A: text"], P, False),
+        "another status": (stored(**{P: "True"}), ["False A"], P, True),
+        "another reason": (stored(**{P: "False A: text"}), ["False B: text"], P, True),
+        "another message": (stored(**{P: "False A: text"}), ["False A: other"], P, True),
+        "another severity: it is Info for what Ready does not follow": (stored(**{RO: "True"}), ["True"], RO, True),
+        "changed and changed back": (stored(**{P: "True"}), ["False Briefly", "True"], P, False),
+        "an absent one leaves ours as it was": (stored(**{P: "True"}), [None], P, False),
+        "and so does one of no meaning": (stored(**{P: "True"}), ["true as-it-seems"], P, False),
+    },
+)  # fmt: skip
+def test_the_time_moves_on_any_change(before, written, type_, *, moves):
+    manager = ConditionManager(before)
+    for text in written:
+        manager.take_over(type_, text and condition(type_, text))
+    found = {each.type: each for each in manager.conditions()}
+    assert found[type_].last_transition_time == (None if moves else AT)
+    assert {each.type: each.severity for each in found.values()} == {
+        "IngressReady": "", "PredictorReady": "", "Ready": "", type_: "Info" if type_ == RO else "",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "moves"),
-    [
-        ("True", "True", False),
-        ("False A: text", "False A: text", False),
-        ("True", "False A", True),
-        ("False A: text", "False B: text", True),
-        ("False A: text", "False A: other", True),
-    ],
-)
-def test_the_time_moves_on_any_change(before, after, moves):
-    """Status, reason and message; what stays keeps its time."""
-    manager = ConditionManager([condition("PredictorReady", before)])
-    manager.take_over("PredictorReady", condition("PredictorReady", after))
-    found = {each.type: each for each in manager.conditions()}["PredictorReady"]
-    assert found.last_transition_time == (None if moves else AT)
-
-
-def test_the_time_moves_with_the_severity():
-    """A condition that had another severity has changed."""
-    manager = ConditionManager([condition("RoutesReady", "True", severity="")])
-    manager.mark("RoutesReady", "True")
-    found = {each.type: each for each in manager.conditions()}["RoutesReady"]
-    assert (found.severity, found.last_transition_time) == ("Info", None)
-
-
-def test_changed_and_changed_back_keeps_its_time():
-    """A pass that ends where it began changed nothing."""
-    manager = ConditionManager([condition("PredictorReady", "True")])
-    manager.mark("PredictorReady", "False", "Briefly")
-    manager.mark("PredictorReady", "True")
-    found = {each.type: each for each in manager.conditions()}["PredictorReady"]
-    assert found.last_transition_time == AT
-
-
-def test_an_absent_condition_leaves_ours_as_it_was():
-    """None is no status."""
-    manager = ConditionManager([condition("PredictorReady", "True")])
-    manager.take_over("PredictorReady", None)
-    manager.mark("PredictorReady", "true", "of no meaning")
-    assert told(manager, "PredictorReady") == "True"
 
 
 T, F, U, N = "True", "False Bad", "Unknown Wait", None
