@@ -209,29 +209,6 @@ def test_an_operator_that_has_not_come_so_far(status):
     assert "Drift" not in reasons(docs)
 
 
-def test_kinds_that_are_not_installed():
-    """Without Prometheus's kinds no monitor is missed, without Istio's no rule."""
-    gone = {
-        "podmonitors.monitoring.coreos.com",
-        "servicemonitors.monitoring.coreos.com",
-        "destinationrules.networking.istio.io",
-    }
-    docs = [
-        each
-        for each in idle()
-        if each["kind"] not in {"PodMonitor", "ServiceMonitor", "DestinationRule"}
-    ]
-    assert found(docs, served=ALL_CRDS - gone) == []
-
-
-@pytest.mark.parametrize(
-    "resource", [SERVICEACCOUNTS, PLUGINS_CONFIGMAPS, CLUSTERROLES, CLUSTERROLEBINDINGS, PODMONITORS, SERVICEMONITORS, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES, r.PODS, r.DESTINATIONRULES, r.GATEWAYS], ids=str
-)  # fmt: skip
-def test_unknown_is_no_fault(resource):
-    """Whatever may not be read is not missed."""
-    assert found(healthy(), unknown={resource: FORBIDDEN}) == []
-
-
 def test_a_deleted_cluster_role_is_told_with_its_consequence():
     """The operator does not watch it, so it stays away until the ModelService changes."""
     name = f"models-{EPP}"
@@ -259,27 +236,6 @@ def test_a_picker_that_asks_for_no_token_needs_no_cluster_role():
     assert not any("ClusterRole" in each.message for each in evaluation(docs).findings)
 
 
-def test_a_dump_without_its_namespace():
-    """Nothing is concluded from absence where nobody looked."""
-    docs = [modelservice(**IDLE), namespace("models")]
-    assert found(docs, covered=["elsewhere"]) == []
-
-
-def test_the_operators_settings_are_recovered():
-    """Another gateway by default, no Istio, no token: what it makes then is no drift."""
-    operator = OperatorSettings(
-        provider="none",
-        default_gateway_name="",
-        metrics_endpoint_auth=False,
-        kit_image="",
-        version="",
-    )
-    spec = {"httpRoute": None, **IDLE}
-    made = children(operator=operator, **spec)
-    assert {each["kind"] for each in made}.isdisjoint({"HTTPRoute", "DestinationRule"})
-    assert found([modelservice(**spec), *made, *pods(made)]) == []
-
-
 def fleet(**spec):
     """Two ModelServices by one operator, whose routes are the default one."""
     one_, two = ({"httpRoute": None, **spec} for _ in range(2))
@@ -289,15 +245,6 @@ def fleet(**spec):
         {"metadata": {"name": OperatorSettings().default_gateway_name, "namespace": "llm-d"}},
     )
     return [modelservice(**one_), modelservice(name="llama", **two), *made, *pods(made), gateway]
-
-
-def test_what_the_others_have_is_missed():
-    """A default route and a DestinationRule are expected because another ModelService has them."""
-    assert found(fleet()) == []
-    docs = without(fleet(), ("HTTPRoute", NAME))
-    assert found(docs) == [("ObjectMissing", f"HTTPRoute models/{NAME}")]
-    docs = without(fleet(), ("DestinationRule", EPP))
-    assert found(docs) == [("RouteNotReady", f"DestinationRule models/{EPP}")]
 
 
 @pytest.mark.parametrize(
@@ -335,27 +282,9 @@ def test_which_gateway_is_the_default_one_is_not_known():
         assert "Drift" not in reasons(docs)
 
 
-def test_a_route_that_somebody_else_made_is_no_default_one():
-    """The default gateway is switched off, and one team has a route of its own for its model."""
-    docs = [each for each in fleet() if each["kind"] not in {"HTTPRoute", "DestinationRule"}]
-    (route,) = (
-        each
-        for each in fleet()
-        if (each["kind"], each["metadata"]["name"]) == ("HTTPRoute", "llama")
-    )
-    own = merged(route, {"metadata": {"labels": {"team": "chat"}, "ownerReferences": None}})
-    own["metadata"]["labels"] = {"team": "chat"}
-    assert found([*docs, own]) == []
-
-
 PLAIN = IDLE | {"httpRoute": None}
 NOW = OperatorSettings(provider="none", default_gateway_name="")
 ERROR = condition("Ready", "False", "ReconcileError", "no kind PodMonitor")
-STUCK = [
-    ("ReconcileError", {"status": {"conditions": [ERROR]}}),
-    ("behind", {"status": {"observedGeneration": 1}}),
-    ("not looked at yet", {"status": None}),
-]
 
 
 def made(name: str, operator: OperatorSettings, *patches, **spec):
@@ -375,35 +304,85 @@ def operator(*args: str):
     return deployment("otterscale-system", "model-operator-controller-manager", template)
 
 
-@pytest.mark.parametrize("patch", [each[1] for each in STUCK], ids=[each[0] for each in STUCK])
-def test_one_that_hangs_says_nothing_of_the_others(patch):
-    """It still has what the operator made with other settings; the healthy ones lack nothing."""
-    docs = [
-        *made("healthy", NOW, **PLAIN),
-        *made("stuck", OperatorSettings(), patch, **PLAIN),
-        *around(),
-    ]
-    assert reasons(docs, name="healthy") == []
+def recovered():
+    """Another gateway by default, no Istio, no token: what the operator makes then."""
+    operator = OperatorSettings(
+        provider="none",
+        default_gateway_name="",
+        metrics_endpoint_auth=False,
+        kit_image="",
+        version="",
+    )
+    spec = {"httpRoute": None, **IDLE}
+    objects = children(operator=operator, **spec)
+    assert {each["kind"] for each in objects}.isdisjoint({"HTTPRoute", "DestinationRule"})
+    return [modelservice(**spec), *objects, *pods(objects)]
 
 
-def test_the_operators_arguments_tell_what_is_missing():
-    """A single ModelService whose only DestinationRule and route are gone."""
-    docs = [*made("only", OperatorSettings(), **PLAIN), *around()]
-    gone = without(docs, ("DestinationRule", "only-epp"), ("HTTPRoute", "only"))
-    assert reasons(gone, name="only") == []
-    told = operator("--provider=istio", "--default-gateway-name", "inference")
-    assert found([*gone, told], name="only") == [
-        ("ObjectMissing", "HTTPRoute models/only"),
-        ("RouteNotReady", "DestinationRule models/only-epp"),
-    ]
+def without_kinds(docs, *kinds):
+    return [each for each in docs if each["kind"] not in kinds]
 
 
-def test_what_is_given_counts_before_the_arguments():
-    """Who gives a flag knows better, as before the operator is upgraded."""
-    docs = [*made("only", NOW, **PLAIN), *around(), operator("--provider=istio")]
-    given = FullEvaluationSettings(otterscale_operator_flags={"provider": "none"})
-    assert reasons(docs, name="only") == ["RouteNotReady"]
-    assert reasons(docs, name="only", settings=given) == []
+def own_route():
+    """The default gateway is switched off, and one team has a route of its own for its model."""
+    is_route = ("HTTPRoute", "llama")
+    (route,) = [e for e in fleet() if (e["kind"], e["metadata"]["name"]) == is_route]
+    own = merged(route, {"metadata": {"labels": None, "ownerReferences": None}})
+    own["metadata"]["labels"] = {"team": "chat"}
+    return [*without_kinds(fleet(), "HTTPRoute", "DestinationRule"), own]
+
+
+def beside(patch):
+    """One that hangs, with what the operator made with other settings, and a healthy one."""
+    stuck = made("stuck", OperatorSettings(), patch, **PLAIN)
+    return [*made("healthy", NOW, **PLAIN), *stuck, *around()]
+
+
+NOT_INSTALLED = {
+    "podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com",
+    "destinationrules.networking.istio.io",
+}  # fmt: skip
+READ = (
+    SERVICEACCOUNTS, PLUGINS_CONFIGMAPS, CLUSTERROLES, CLUSTERROLEBINDINGS, PODMONITORS, SERVICEMONITORS,
+    r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES, r.PODS, r.DESTINATIONRULES, r.GATEWAYS,
+)  # fmt: skip
+BY_ISTIO = [*made("only", NOW, **PLAIN), *around(), operator("--provider=istio")]
+ONLY = [*made("only", OperatorSettings(), **PLAIN), *around()]
+ONLY_GONE = without(ONLY, ("DestinationRule", "only-epp"), ("HTTPRoute", "only"))
+TOLD_BY_ARGUMENTS = operator("--provider=istio", "--default-gateway-name", "inference")
+GIVEN = FullEvaluationSettings(otterscale_operator_flags={"provider": "none"})
+NO_RULE = ("RouteNotReady", f"DestinationRule models/{EPP}")
+
+
+@rows(
+    ("docs", "how", "expected"),
+    {
+        "without Prometheus's kinds no monitor is missed, without Istio's no rule": (
+            without_kinds(idle(), "PodMonitor", "ServiceMonitor", "DestinationRule"), {"served": ALL_CRDS - NOT_INSTALLED}, [],
+        ),
+        **{f"{each} cannot be read": (healthy(), {"unknown": {each: FORBIDDEN}}, []) for each in READ},
+        "a dump without its namespace: nothing is concluded from absence where nobody looked": (
+            [modelservice(**IDLE), namespace("models")], {"covered": ["elsewhere"]}, [],
+        ),
+        "other settings of the operator": (recovered(), {}, []),
+        "two by one operator": (fleet(), {}, []),
+        "a default route that the other has": (without(fleet(), ("HTTPRoute", NAME)), {}, [("ObjectMissing", f"HTTPRoute models/{NAME}")]),
+        "a DestinationRule that the other has": (without(fleet(), ("DestinationRule", EPP)), {}, [NO_RULE]),
+        "a route that somebody else made is no default one": (own_route(), {}, []),
+        "beside one that hangs": (beside({"status": {"conditions": [ERROR]}}), {"name": "healthy"}, []),
+        "beside one that is behind": (beside({"status": {"observedGeneration": 1}}), {"name": "healthy"}, []),
+        "beside one that was not looked at yet": (beside({"status": None}), {"name": "healthy"}, []),
+        "a single one without its DestinationRule and route": (ONLY_GONE, {"name": "only"}, []),
+        "the operator's arguments tell that both are missing": (
+            [*ONLY_GONE, TOLD_BY_ARGUMENTS], {"name": "only"},
+            [("ObjectMissing", "HTTPRoute models/only"), ("RouteNotReady", "DestinationRule models/only-epp")],
+        ),
+        "its arguments": (BY_ISTIO, {"name": "only"}, [("RouteNotReady", "DestinationRule models/only-epp")]),
+        "a flag that is given counts before them, as before the operator is upgraded": (BY_ISTIO, {"name": "only", "settings": GIVEN}, []),
+    },
+)  # fmt: skip
+def test_what_is_expected_of_the_operator(docs, how, expected):
+    assert found(docs, **how) == expected
 
 
 @pytest.mark.parametrize(
