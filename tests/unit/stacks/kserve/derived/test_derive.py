@@ -8,6 +8,7 @@ from reporter.catalogue import resources as r
 from reporter.model.instant import rfc3339
 from reporter.stacks.kserve.derived.derive import differs
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
+from tests.tables import rows
 from tests.unit.probes.building import NOW
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
@@ -183,91 +184,12 @@ def test_head_and_worker_in_standard_mode():
     assert found.status["observedGeneration"] == 4
 
 
-def test_standard_mode_without_a_deployment():
-    """False without a reason, and the generation stays."""
-    found = derived(inferenceservice(STANDARD, has(**UP), {"status": {"observedGeneration": 8}}))
-    assert statuses(found)["PredictorReady"] == "False"
-    assert statuses(found)["Ready"] == "False"
-    assert found.status["observedGeneration"] == 8
-
-
-def test_standard_mode_has_no_revisions():
-    """Revision fields and traffic stay empty, also where a Knative Service of old is left over."""
-    docs = [raw_deployment(Available="True Fine"), knative_service("v1, v1", "v1:100 L")]
-    found = derived(inferenceservice(STANDARD, has(**UP)), *docs)
-    assert found.status.get("components", {}).get("predictor", {}) == {}
-
-
-KEPT = [
-    ("no Knative Service", has(**UP), {}),
-    ("Knative Services are unknown", has(**UP), {"unknown": [KNATIVE_SERVICES]}),
-    ("Deployments are unknown", {**has(**UP), **STANDARD}, {"unknown": [r.DEPLOYMENTS]}),
-    ("a reconcile failed", has(PredictorReady="False ReconcileFailed: no"), {}),
-    ("a GPU is invalid", has(PredictorReady="False InvalidGPUAllocation: no"), {}),
-    ("the spec is invalid", {"status": {"modelStatus": {"transitionStatus": "InvalidSpec"}}}, {}),
-]
-
-
-@pytest.mark.parametrize(("patch", "more"), [e[1:] for e in KEPT], ids=[e[0] for e in KEPT])
-def test_what_cannot_be_known_is_kept(patch, more):
-    """The component and the model stay as they are stored."""
-    before = {
-        "components": {"predictor": {"latestRolledoutRevision": "v9"}},
-        "modelStatus": {"states": {"activeModelState": "Loaded"}},
-    }
-    docs = [inferenceservice({"status": before}, patch)]
-    if "GPU" in str(patch) or "ReconcileFailed" in str(patch) or "InvalidSpec" in str(patch):
-        docs.append(knative_service("v1, v1", "v1:100 L"))
-    found = derived(*docs, **more)
-    assert history(found) == ("v9", "")
-    assert model(found)[0] == "Loaded"
-
-
-def test_pods_that_are_unknown_leave_the_model_status_alone():
-    """The revisions are derived all the same."""
-    before = {"modelStatus": {"transitionStatus": "UpToDate"}}
-    found = derived(
-        inferenceservice({"status": before}),
-        knative_service("v1, v1", "v1:100 L"),
-        unknown=[r.PODS],
-    )
-    assert found.status["modelStatus"] == before["modelStatus"]
-    assert history(found) == ("v1", "")
-
-
-def test_a_second_download_leaves_the_whole_status_alone():
-    """KServe does not store the status of such a pass."""
-    again = container("storage-initializer", RUNNING, ended("Error"))
-    found = derived(
-        inferenceservice(has(**UP)),
-        knative_service("v1, v1", "v1:100 L"),
-        predictor_pod(storage=again),
-    )
-    assert not found.decided
-    assert "components" not in found.status
-
-
 def test_two_pods_that_tell_different_things():
     """Which one KServe looked at cannot be known."""
     docs = [inferenceservice(has(**UP)), knative_service("v2, v1", "v1:100 L")]
     pods = [predictor_pod(of="v2"), predictor_pod(name="pod-b", of="v2", serving=CRASHED)]
     assert derived(*docs, *pods).model_unsure
     assert not derived(*docs, pods[0]).model_unsure
-
-
-def test_the_newest_pod_is_looked_at():
-    """KServe sorts pods so; one that no node has says nothing, and what was said before stays."""
-    before = {
-        "transitionStatus": "UpToDate",
-        "states": {"activeModelState": "Loaded", "targetModelState": "Loaded"},
-    }
-    docs = [
-        inferenceservice(STANDARD, {"status": {"modelStatus": before}}),
-        raw_deployment(Available="False MinimumReplicasUnavailable"),
-    ]
-    younger = {"metadata": {"creationTimestamp": rfc3339(NOW)}, "status": {"containerStatuses": []}}
-    pods = [predictor_pod(ready=True), predictor_pod(younger, name="pod-b")]
-    assert model(derived(*docs, *pods)) == ("Loaded", "Loaded", "UpToDate")
 
 
 @pytest.mark.parametrize("value", ["true", "True", "TRUE"])
@@ -305,46 +227,6 @@ def test_the_ingress_of_one_that_was_stopped_in_standard_mode(ingress):
     assert found.status.get("url") == ("http://llm" if ingress == "True" else None)
 
 
-@pytest.mark.parametrize("more", [{}, annotated(stop="true")], ids=["", "stopped"])
-def test_knative_mode_without_knative(more):
-    """KServe ends its pass before the stop switch, with the conditions that all begin with."""
-    docs = inferenceservice({"status": {"deploymentMode": "Knative"}}, more)
-    found = derived(docs, absent=[KNATIVE_SERVICES])
-    assert statuses(found) == {
-        "IngressReady": "Unknown",
-        "PredictorReady": "Unknown",
-        "Ready": "Unknown",
-    }
-
-
-def test_a_model_status_is_written_as_go_does():
-    """Without `omitempty` an empty state is there, with it a count of 0 is not."""
-    found = derived(inferenceservice(has(**UP)), knative_service("v1, 0", "", **NOT_YET))
-    assert found.status["modelStatus"] == {
-        "transitionStatus": "InProgress",
-        "states": {"activeModelState": "", "targetModelState": "Pending"},
-        "copies": {"failedCopies": 0},
-    }
-
-
-@pytest.mark.parametrize(("ready", "decided"), [("True", False), ("False", True)])
-def test_frozen_only_while_ready(ready, decided):
-    """KServe skips an InferenceService that is Ready and does not want updates."""
-    docs = (
-        inferenceservice(has(**(UP | {"Ready": ready})), annotated(**{"disable-auto-update": "true"})),
-        knative_service("v1, v1", "v1:100 L"),
-    )  # fmt: skip
-    found = derived(*docs)
-    assert found.decided is decided
-    assert ("components" in found.status) is decided
-
-
-def test_modelmesh_is_left_alone():
-    """Its status is another controller's."""
-    found = derived(inferenceservice({"status": {"deploymentMode": "ModelMesh"}}))
-    assert not found.decided
-
-
 def test_a_canary_condition_without_canaries_goes():
     """It is removed when spec.canary is; IngressReady, url and the runtime are taken over."""
     status = {"url": "http://llm", "servingRuntimeName": "vllm", "address": {"url": "http://in"}}
@@ -356,16 +238,6 @@ def test_a_canary_condition_without_canaries_goes():
     canary = {"spec": {"canary": [{"name": "next", "trafficPercent": 10}]}}
     found = derived(inferenceservice(*patches, canary), *docs)
     assert statuses(found)["CanaryPredictorReady"] == "True AllCanariesReady"
-
-
-def test_the_generation_stays_where_a_component_is_kept():
-    """KServe ended its pass at the component that failed."""
-    failed = has(PredictorReady="False ReconcileFailed: no")
-    found = derived(
-        inferenceservice(failed, TRANSFORMED, {"status": {"observedGeneration": 8}}),
-        knative_service("t1, t1", "t1:100 L", component="transformer"),
-    )
-    assert found.status["observedGeneration"] == 8
 
 
 BEGUN = {"Ready": "Unknown", "PredictorReady": "Unknown", "IngressReady": "Unknown"}
@@ -384,3 +256,75 @@ def test_a_pass_that_ends_at_a_component_concludes_nothing(said, patch):
     """KServe writes what follows from all components after the last: the status is as it writes it."""
     doc = inferenceservice(has(**said), {"status": patch})
     assert differs(the_service(cluster(doc)).status, derived(doc)) == ()
+
+
+BEFORE = {
+    "components": {"predictor": {"latestRolledoutRevision": "v9"}},
+    "modelStatus": {"states": {"activeModelState": "Loaded"}},
+    "observedGeneration": 8,
+}
+V1, LOADED = knative_service("v1, v1", "v1:100 L"), ("Loaded", "", "")
+FAILS, INVALID = has(PredictorReady="False ReconcileFailed: no"), has(PredictorReady="False InvalidGPUAllocation: no")  # fmt: skip
+NO_SPEC = {"status": {"modelStatus": {"transitionStatus": "InvalidSpec"}}}
+FROZEN = annotated(**{"disable-auto-update": "true"})
+LEFT_ALONE = {"decided": False, "history": ("v9", "")}
+KEPT = {"history": ("v9", ""), "model": LOADED, "observedGeneration": 8}
+DOWNLOADS_AGAIN = predictor_pod(storage=container("storage-initializer", RUNNING, ended("Error")))
+YOUNGER = predictor_pod(
+    {"metadata": {"creationTimestamp": rfc3339(NOW)}, "status": {"containerStatuses": []}},
+    name="pod-b",
+)
+IS_LOADED = {"transitionStatus": "UpToDate", "states": {"activeModelState": "Loaded", "targetModelState": "Loaded"}}  # fmt: skip
+DOWN = raw_deployment(Available="False MinimumReplicasUnavailable")
+T1 = knative_service("t1, t1", "t1:100 L", component="transformer")
+BEGINS = dict.fromkeys(("IngressReady", "PredictorReady", "Ready"), "Unknown")
+NO_KNATIVE, STOP = {"absent": [KNATIVE_SERVICES]}, annotated(stop="true")
+
+
+@rows(
+    ("patches", "docs", "how", "expected"),
+    {
+        "no Knative Service": ([has(**UP)], [], {}, KEPT),
+        "Knative Services are unknown": ([has(**UP)], [], {"unknown": [KNATIVE_SERVICES]}, KEPT),
+        "Deployments are unknown": ([has(**UP), STANDARD], [], {"unknown": [r.DEPLOYMENTS]}, KEPT),
+        "a reconcile failed": ([FAILS], [V1], {}, {"history": ("v9", ""), "model": LOADED}),
+        "a GPU is invalid": ([INVALID], [V1], {}, {"history": ("v9", ""), "model": LOADED}),
+        "the spec is invalid": ([NO_SPEC], [V1], {}, {"history": ("v9", ""), "model": ("Loaded", "", "InvalidSpec")}),
+        "KServe ended its pass at a component that failed": ([FAILS, TRANSFORMED], [T1], {}, {"observedGeneration": 8}),
+        "pods are unknown: the revisions are derived all the same": (
+            [], [V1], {"unknown": [r.PODS]}, {"model": LOADED, "history": ("v1", "v9")},
+        ),
+        "a second download, of which KServe stores no pass": ([has(**UP)], [V1, DOWNLOADS_AGAIN], {}, LEFT_ALONE),
+        "frozen while it is ready": ([has(**UP), FROZEN], [V1], {}, LEFT_ALONE),
+        "frozen while it is not": ([has(**(UP | {"Ready": "False"})), FROZEN], [V1], {}, {"decided": True, "history": ("v1", "v9")}),
+        "ModelMesh, whose status is another controller's": ([{"status": {"deploymentMode": "ModelMesh"}}], [], {}, LEFT_ALONE),
+        "Standard mode without a Deployment": (
+            [STANDARD, has(**UP)], [], {}, {"PredictorReady": "False", "Ready": "False", "observedGeneration": 8},
+        ),
+        "Standard mode, with a Knative Service of old": (
+            [STANDARD, has(**UP), {"status": {"components": None}}], [raw_deployment(Available="True Fine"), V1], {}, {"history": ("", ""), "traffic": None},
+        ),
+        "the newest pod has no node yet: what was said before stays": (
+            [STANDARD, {"status": {"modelStatus": IS_LOADED}}], [DOWN, predictor_pod(ready=True), YOUNGER], {}, {"model": ("Loaded", "Loaded", "UpToDate")},
+        ),
+        "Knative mode without Knative": ([has()], [], NO_KNATIVE, BEGINS),
+        "it ends before the stop switch": ([has(), STOP], [], NO_KNATIVE, BEGINS),
+        "an empty state is written, as Go does, and a count of 0 is not": (
+            [has(**UP), {"status": {"modelStatus": None}}], [knative_service("v1, 0", "", **NOT_YET)], {},
+            {
+                "modelStatus": {
+                    "transitionStatus": "InProgress", "states": {"activeModelState": "", "targetModelState": "Pending"}, "copies": {"failedCopies": 0},
+                },
+            },
+        ),
+    },
+)  # fmt: skip
+def test_what_a_pass_makes_of_a_status(patches, docs, how, expected):
+    """What cannot be known, and what another pass ended at, is kept."""
+    derived_ = derived(inferenceservice({"status": BEFORE}, *patches), *docs, **how)
+    found = {"history": ("", ""), **derived_.status, **statuses(derived_)}
+    parts = derived_.status.get("components", {})
+    if "predictor" in parts:
+        found |= {"history": history(derived_), "traffic": predictor(derived_).get("traffic")}
+    found |= {"decided": derived_.decided, "model": model(derived_)}
+    assert expected == {key: found.get(key) for key in expected}
