@@ -138,44 +138,6 @@ def test_pending_inference_is_no_fault_by_itself():
     assert [each.related.kind for each in findings(snapshot, MODEL_PODS)] == ["Pod"]
 
 
-@pytest.mark.parametrize(
-    "patch",
-    [
-        not_ready(),
-        not_ready(since=LATE),
-        waits("CrashLoopBackOff"),
-        waits("ContainerCreating"),
-        waits("Whatever"),
-        not_ready({"terminated": {"reason": "Completed", "exitCode": 0}}),
-        not_ready({}),
-        conditions(),
-    ],
-)
-def test_every_pod_that_is_not_ready_has_a_finding(patch):
-    """So a container's fault clears only when the pod is Ready or gone."""
-    found = findings(stack(pod=patch), MODEL_PODS)
-    assert [each.related.name for each in found] == ["qwen-a-0"]
-
-
-@pytest.mark.parametrize(
-    ("patch", "expected"),
-    [
-        (waits("CrashLoopBackOff"), True),
-        (waits("ImagePullBackOff"), True),
-        (not_ready({"terminated": {"reason": "Error", "exitCode": 1}}), True),
-        (not_ready(), True),
-        (not_ready(since=LATE), True),
-        (DELETING, False),
-        (conditions(condition("PodScheduled", "False", "Unschedulable")), False),
-    ],
-    ids=["crash loop", "image", "ended", "runs again", "no longer ready", "deleting", "unsched"],
-)
-def test_faults_of_containers_linger(patch, expected):
-    """A crashed container that runs again has not recovered; a pod that found a node has."""
-    told = [each for each in findings(stack(pod=patch)) if each.related.kind == "Pod"]
-    assert [each.lingers for each in told] == [expected]
-
-
 def test_a_terminating_pod_counts_as_not_there():
     """It has a minute after its grace, and its replica is missing meanwhile."""
     pod, replica = findings(stack(pod=DELETING), MODEL_PODS)
