@@ -8,49 +8,31 @@ import yaml
 SUBJECT = "inferenceservice/kserve-models/{}"
 PLACE = "InferenceService kserve-models/{}: "
 
+CANARY = "predictor: revision chat-predictor-00002 gets 20 percent of the requests, chat-predictor-00001 the rest"
+BACK = "predictor is rolled back: requests go to chat-predictor-00001, none to chat-predictor-00002, which is ready"
+NOT_LOADED = (
+    "pod chat-predictor-00002-deployment-0: the model does not load: container kserve-container crashes "
+    "(exit code 1); probably: GPU 0 (79.10 GiB) is full"
+)
+CRASHES = (
+    "pod rerank-transformer-00001-deployment-0: container kserve-container waits in CrashLoopBackOff; last "
+    "ended with Error (exit code 1): KeyError: 'query'; Ready is True all the same"
+)
+NOT_FETCHED = (
+    "pod summary-predictor-00001-deployment-0: the model cannot be fetched: init container "
+    "storage-initializer crashes (exit code 1); probably: the S3 storage said 403"
+)
 EXAMPLES = [
-    # folder, what fires as (service, reason, part of the message), what is ready
+    # folder, what fires as (service, reason, how its message begins), what is ready
     ("healthy", [], ["chat", "embed", "rerank", "summary"]),
-    (
-        "canary",
-        [
-            (
-                "chat",
-                "CanaryInProgress",
-                "predictor: revision chat-predictor-00002 gets 20 percent of the requests, chat-predictor-00001 the rest",
-            )
-        ],
-        ["chat"],
-    ),
-    (
-        "rolled-back",
-        [
-            (
-                "chat",
-                "RolledBack",
-                "predictor is rolled back: requests go to chat-predictor-00001, none to chat-predictor-00002, which is ready",
-            )
-        ],
-        ["chat"],
-    ),
+    ("canary", [("chat", "CanaryInProgress", CANARY)], ["chat"]),
+    ("rolled-back", [("chat", "RolledBack", BACK)], ["chat"]),
     (
         "failing-load",
         [
-            (
-                "chat",
-                "ModelLoadFailed",
-                "pod chat-predictor-00002-deployment-0: the model does not load: container kserve-container crashes (exit code 1); probably: GPU 0 (79.10 GiB) is full",
-            ),
-            (
-                "rerank",
-                "PodsNotReady",
-                "pod rerank-transformer-00001-deployment-0: container kserve-container waits in CrashLoopBackOff; last ended with Error (exit code 1): KeyError: 'query'; Ready is True all the same",
-            ),
-            (
-                "summary",
-                "StorageFailed",
-                "pod summary-predictor-00001-deployment-0: the model cannot be fetched: init container storage-initializer crashes (exit code 1); probably: the S3 storage said 403",
-            ),
+            ("chat", "ModelLoadFailed", NOT_LOADED),
+            ("rerank", "PodsNotReady", CRASHES),
+            ("summary", "StorageFailed", NOT_FETCHED),
         ],
         [],
     ),

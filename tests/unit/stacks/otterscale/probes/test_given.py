@@ -11,6 +11,7 @@ from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.operator_flags import OPERATOR_FLAGS as RENDER_FLAGS
 from reporter.stacks.otterscale.reasons import MADE_DEPLOYMENTS
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import rows
 from tests.unit.probes.building import merged, snapshot_of
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
@@ -96,82 +97,54 @@ def test_what_is_as_given_is_no_drift(operator, spec):
     assert found(docs, settings=settings) == []
 
 
-ROWS = [
-    pytest.param(
-        OperatorSettings(), {"default_engine_image": "vllm:new"},
-        f"{DECODE}.containers[vllm].image has ghcr.io/llm-d/llm-d-cuda:v0.5.1 and should have vllm:new; "
-        f"{PREFILL}.containers[vllm].image has ghcr.io/llm-d/llm-d-cuda:v0.5.1 and should have vllm:new",
-        id="engine image",
-    ),
-    pytest.param(
-        OperatorSettings(), {"default_epp_image": "epp:new"},
-        f"{PICKER}.image has ghcr.io/llm-d/llm-d-inference-scheduler:v0.6.0 and should have epp:new",
-        id="picker image",
-    ),
-    pytest.param(
-        OperatorSettings(), {"default_routing_proxy_image": "proxy:new"},
-        f"{DECODE}.initContainers[routing-proxy].image has ghcr.io/llm-d/llm-d-routing-sidecar:v0.6.0 "
-        "and should have proxy:new",
-        id="proxy image",
-    ),
-    pytest.param(
-        OperatorSettings(), {"kit_image": "kit:new"},
-        f"{DECODE}.initContainers[model-unpack].image has ghcr.io/kitops-ml/kitops:v1.11.0 and should have "
-        f"kit:new; {PREFILL}.initContainers[model-unpack].image has ghcr.io/kitops-ml/kitops:v1.11.0 and "
-        "should have kit:new",
-        id="unpacking image",
-    ),
-    pytest.param(
-        OperatorSettings(kit_image="kit:v1"), {"kit_image": ""},
-        f"{DECODE}.initContainers[model-unpack].image has kit:v1 and should have nothing; "
-        f"{PREFILL}.initContainers[model-unpack].image has kit:v1 and should have nothing",
-        id="no unpacking",
-    ),
-    pytest.param(
-        OperatorSettings(kit_image=""), {"kit_image": "kit:v1"},
-        f"{DECODE}.initContainers[model-unpack].image has nothing and should have kit:v1; "
-        f"{PREFILL}.initContainers[model-unpack].image has nothing and should have kit:v1",
-        id="unpacking",
-    ),
-    pytest.param(
-        TRACED, {"tracing_enabled": "true", "tracing_sampler": "always_on"},
-        f"{DECODE}.initContainers[routing-proxy].env has OTEL_TRACES_SAMPLER=parentbased_traceidratio and "
-        f"should have OTEL_TRACES_SAMPLER=always_on; {PICKER}.env has "
-        "OTEL_TRACES_SAMPLER=parentbased_traceidratio and should have OTEL_TRACES_SAMPLER=always_on",
-        id="sampler",
-    ),
-    pytest.param(
-        TRACED, {"tracing_enabled": "true", "tracing_sampler_arg": ""},
-        f"{DECODE}.initContainers[routing-proxy].env has OTEL_TRACES_SAMPLER_ARG=0.01 and should have nothing; "
-        f"{PICKER}.env has OTEL_TRACES_SAMPLER_ARG=0.01 and should have nothing",
-        id="sampler argument",
-    ),
-    pytest.param(
-        TRACED, {"tracing_enabled": "true", "tracing_otel_endpoint": "http://u:secret@other"},
-        f"{DECODE}.initContainers[routing-proxy].env has OTEL_EXPORTER_OTLP_ENDPOINT=(another one) and should "
-        f"have OTEL_EXPORTER_OTLP_ENDPOINT=(as given); {PICKER}.env has "
-        "OTEL_EXPORTER_OTLP_ENDPOINT=(another one) and should have OTEL_EXPORTER_OTLP_ENDPOINT=(as given)",
-        id="endpoint: no address, there may be a password in it",
-    ),
-    pytest.param(
-        OperatorSettings(), {"metrics_endpoint_auth": "false"},
-        f"{PICKER}.args has nothing and should have --metrics-endpoint-auth=false; ServiceMonitor qwen3-epp "
-        f"differs: spec.endpoints.authorization has {SECRET} and should have nothing",
-        id="no token",
-    ),
-    pytest.param(
-        OperatorSettings(metrics_endpoint_auth=False), {"metrics_endpoint_auth": "true"},
-        f"{PICKER}.args has --metrics-endpoint-auth=false and should have nothing; ServiceMonitor qwen3-epp "
-        f"differs: spec.endpoints.authorization has nothing and should have {SECRET}",
-        id="token",
-    ),
-]  # fmt: skip
+VLLM, KIT = "ghcr.io/llm-d/llm-d-cuda:v0.5.1", "ghcr.io/kitops-ml/kitops:v1.11.0"
+SIDECAR, SCHEDULER = (f"ghcr.io/llm-d/llm-d-{each}:v0.6.0" for each in ("routing-sidecar", "inference-scheduler"))  # fmt: skip
+UNPACKS = [f"{each}.initContainers[model-unpack].image" for each in (DECODE, PREFILL)]
+ENGINES = [f"{each}.containers[vllm].image" for each in (DECODE, PREFILL)]
+PROXY = f"{DECODE}.initContainers[routing-proxy]"
+ENVS, ARGUMENTS = [f"{PROXY}.env", f"{PICKER}.env"], f"{PICKER}.args"
+MONITOR = "ServiceMonitor qwen3-epp differs: spec.endpoints.authorization"
+SAMPLER, ARGUMENT, ENDPOINT = "OTEL_TRACES_SAMPLER=", "OTEL_TRACES_SAMPLER_ARG=0.01", "OTEL_EXPORTER_OTLP_ENDPOINT="  # fmt: skip
+NO_AUTH = OperatorSettings(metrics_endpoint_auth=False)
 
 
-@pytest.mark.parametrize(("operator", "flags", "text"), ROWS)
-def test_what_is_not_as_given_is_named(operator, flags, text):
+def each_of(places, has, should):
+    return [(each, has, should) for each in places]
+
+
+@rows(
+    ("operator", "flags", "differs"),
+    {
+        "engine image": (OperatorSettings(), {"default_engine_image": "vllm:new"}, each_of(ENGINES, VLLM, "vllm:new")),
+        "picker image": (OperatorSettings(), {"default_epp_image": "epp:new"}, [(f"{PICKER}.image", SCHEDULER, "epp:new")]),
+        "proxy image": (OperatorSettings(), {"default_routing_proxy_image": "proxy:new"}, [(f"{PROXY}.image", SIDECAR, "proxy:new")]),
+        "unpacking image": (OperatorSettings(), {"kit_image": "kit:new"}, each_of(UNPACKS, KIT, "kit:new")),
+        "no unpacking": (OperatorSettings(kit_image="kit:v1"), {"kit_image": ""}, each_of(UNPACKS, "kit:v1", "nothing")),
+        "unpacking": (OperatorSettings(kit_image=""), {"kit_image": "kit:v1"}, each_of(UNPACKS, "nothing", "kit:v1")),
+        "sampler": (
+            TRACED, {"tracing_enabled": "true", "tracing_sampler": "always_on"},
+            each_of(ENVS, f"{SAMPLER}parentbased_traceidratio", f"{SAMPLER}always_on"),
+        ),
+        "sampler argument": (TRACED, {"tracing_enabled": "true", "tracing_sampler_arg": ""}, each_of(ENVS, ARGUMENT, "nothing")),
+        "endpoint: no address, there may be a password in it": (
+            TRACED, {"tracing_enabled": "true", "tracing_otel_endpoint": "http://u:secret@other"},
+            each_of(ENVS, f"{ENDPOINT}(another one)", f"{ENDPOINT}(as given)"),
+        ),
+        "no token": (
+            OperatorSettings(), {"metrics_endpoint_auth": "false"},
+            [(ARGUMENTS, "nothing", "--metrics-endpoint-auth=false"), (MONITOR, SECRET, "nothing")],
+        ),
+        "token": (
+            NO_AUTH, {"metrics_endpoint_auth": "true"},
+            [(ARGUMENTS, "--metrics-endpoint-auth=false", "nothing"), (MONITOR, "nothing", SECRET)],
+        ),
+    },
+)  # fmt: skip
+def test_what_is_not_as_given_is_named(operator, flags, differs):
     docs = made_by(operator)
-    assert drift(docs, **flags) == text
+    assert drift(docs, **flags) == "; ".join(
+        f"{place} has {has} and should have {should}" for place, has, should in differs
+    )
     assert drift(docs) is None
 
 
