@@ -189,9 +189,10 @@ class Outbox(ABC, Generic[W]):
 
     def _order_now(self, now: float) -> Iterable[Entry[W]]:
         """Return the queue in its order; every `_EACH`th time, with the longest-waiting first."""
-        if self._made % _EACH != _EACH - 1:
-            return self._order()
         long_ago = now - PATIENCE_SECONDS
+        is_turn = self._made % _EACH == _EACH - 1
+        if not is_turn or min(self._waits_since.values(), default=now) >= long_ago:
+            return self._order()
 
         def since(entry: Entry[W]) -> float:
             return min(self._waits_since.get(entry.key, now), long_ago)
