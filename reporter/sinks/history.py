@@ -140,7 +140,7 @@ class EpisodeHistory:
                 # start time moves the start by less than this.
                 ended.append(replace(before, ended=finding.since, last=None))
                 before = None
-            if before is None or before.last is not finding:
+            if before is None or before.last != finding:
                 before = _seen(finding, before)
             going_on[key] = before
         gone = [each for key, each in self.going_on.items() if key not in going_on]
