@@ -165,19 +165,16 @@ def deployment(name: str, **spec: object) -> dict[str, Any]:
     """A Deployment."""
     labels = {"app": name}
     return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name},
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
         "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
+            "replicas": 1, "selector": {"matchLabels": labels},
             "template": {
                 "metadata": {"labels": labels},
                 "spec": {"containers": [{"name": "main", "image": "example.com/app:1"}]},
             },
             **spec,
         },
-    }
+    }  # fmt: skip
 
 
 def old_event(name: str, namespace: str, **fields: object) -> dict[str, Any]:
@@ -218,50 +215,38 @@ def definition(plural: str, **version: object) -> dict[str, Any]:
         "spec": {
             "type": "object",
             "properties": {
-                "size": {"type": "integer"},
-                "tags": {"type": "array", "items": {"type": "string"}},
+                "size": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}},
             },
         },
         "status": {
             "type": "object",
             "properties": {
-                "phase": {"type": "string"},
-                "advice": {"type": "string"},
+                "phase": {"type": "string"}, "advice": {"type": "string"},
                 "conditions": {
-                    "type": "array",
-                    "x-kubernetes-list-type": "map",
+                    "type": "array", "x-kubernetes-list-type": "map",
                     "x-kubernetes-list-map-keys": ["type"],
                     "items": {
-                        **anything,
-                        "required": ["type"],
+                        **anything, "required": ["type"],
                         "properties": {"type": {"type": "string"}},
                     },
                 },
             },
         },
-    }
+    }  # fmt: skip
     return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{plural}.checks.example.com"},
         "spec": {
-            "group": "checks.example.com",
-            "scope": "Namespaced",
+            "group": "checks.example.com", "scope": "Namespaced",
             "names": {
-                "plural": plural,
-                "singular": plural,
-                "kind": kind,
-                "listKind": f"{kind}List",
+                "plural": plural, "singular": plural, "kind": kind, "listKind": f"{kind}List",
             },
             "versions": [
                 {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "subresources": {"status": {}},
+                    "name": "v1", "served": True, "storage": True, "subresources": {"status": {}},
                     "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
                     **version,
-                }
+                },
             ],
         },
-    }
+    }  # fmt: skip

@@ -16,17 +16,13 @@ def dump(tmp_path, **annotations):
     """A component that is down."""
     path = tmp_path / "dump.json"
     deployment = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
+        "apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {
-            "name": "kaito-workspace",
-            "namespace": "kaito-system",
-            "resourceVersion": "999999999",
+            "name": "kaito-workspace", "namespace": "kaito-system", "resourceVersion": "999999999",
             "annotations": {f"status-reporter.io/{key}": text for key, text in annotations.items()},
         },
-        "spec": {"replicas": 0},
-        "status": {"replicas": 0},
-    }
+        "spec": {"replicas": 0}, "status": {"replicas": 0},
+    }  # fmt: skip
     path.write_text(json.dumps(deployment))
     return path
 

@@ -32,13 +32,6 @@ def test_a_notice_alone(run, healthy, *, flag, status):
         assert run("check", healthy)[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("flag", "status"), [("cause", 1), ("notice", 1), ("unknown", 1), ("none", 0)]
-)
-def test_a_cause(run, broken, *, flag, status):
-    assert run("check", broken, "--fail-on", flag)[0] == status
-
-
 _FORBIDDEN = """\
 apiVersion: v1
 kind: Status

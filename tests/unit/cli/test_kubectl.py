@@ -95,13 +95,6 @@ def test_exit_status(ask, stack, flags, *, status):
     assert done.stderr.count("\n") == (status == 2)
 
 
-def test_the_cause_comes_first_and_in_no_colours_where_nobody_sees_them(ask):
-    text = ask("broken").stdout
-    assert "4 causes fire" in text
-    assert text.index(KAITO) < text.index("Not causes:")
-    assert "\x1b" not in text
-
-
 def test_a_namespace_alone_is_read(ask):
     """Not the faults of other namespaces, nor those of components elsewhere; the note says so."""
     findings = json.loads(ask("broken", "-n", "search-models", "-o", "json").stdout)["findings"]

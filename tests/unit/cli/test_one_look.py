@@ -209,11 +209,9 @@ def told_by_a_daemon(at):
     """An Event that a daemon wrote of a model whose KV cache is full."""
     subject = "inferenceset/chat-models/phi-4-mini"
     return {
-        "apiVersion": "v1",
-        "kind": "Event",
+        "apiVersion": "v1", "kind": "Event",
         "metadata": {
-            "name": "kv-cache",
-            "namespace": "kube-system",
+            "name": "kv-cache", "namespace": "kube-system",
             "labels": {
                 "status-reporter.io/reason": "inferencesetKVCacheSaturated",
                 "status-reporter.io/state": "firing",
@@ -223,13 +221,11 @@ def told_by_a_daemon(at):
                 "status-reporter.io/subject": subject,
             },
         },
-        "type": "Warning",
-        "reason": "inferencesetKVCacheSaturated",
+        "type": "Warning", "reason": "inferencesetKVCacheSaturated",
         "message": "InferenceSet chat-models/phi-4-mini: the KV cache is full",
         "involvedObject": {"apiVersion": "v1", "kind": "Namespace", "name": "chat-models"},
-        "source": {"component": "productionstack-status-reporter"},
-        "lastTimestamp": at,
-    }
+        "source": {"component": "productionstack-status-reporter"}, "lastTimestamp": at,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

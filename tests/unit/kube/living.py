@@ -18,24 +18,19 @@ QUICK = Timing(backoff=0.01)
 def definition(plural: str, kind: str, group: str = "kaito.sh", *, version: str = "v1beta1"):
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{plural}.{group}"},
         "spec": {
-            "group": group,
-            "scope": "Namespaced",
+            "group": group, "scope": "Namespaced",
             "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
             "versions": [
                 {
-                    "name": version,
-                    "served": True,
-                    "storage": True,
-                    "subresources": {"status": {}},
-                    "schema": {"openAPIV3Schema": schema},
-                }
+                    "name": version, "served": True, "storage": True,
+                    "subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema},
+                },
             ],
         },
-    }
+    }  # fmt: skip
 
 
 def obj(kind: str, name: str, namespace: str = "", *, api: str = "v1", **parts: object):

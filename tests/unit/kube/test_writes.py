@@ -18,22 +18,12 @@ TIME = "2026-11-20T12:00:00.000000Z"
 
 def event(name: str, **parts: object) -> dict[str, object]:
     return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": name, "namespace": "kube-system"},
-        "involvedObject": {"apiVersion": "v1", "kind": "Namespace", "name": "n"},
-        "reason": "r",
-        "action": "a",
-        "message": "m",
-        "type": "Warning",
-        "count": 1,
-        "eventTime": TIME,
-        "firstTimestamp": "2026-11-20T12:00:00Z",
-        "lastTimestamp": "2026-11-20T12:00:00Z",
-        "reportingComponent": "c",
-        "reportingInstance": "i",
-        **parts,
-    }
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": name, "namespace": "kube-system"},
+        "involvedObject": {"apiVersion": "v1", "kind": "Namespace", "name": "n"}, "reason": "r",
+        "action": "a", "message": "m", "type": "Warning", "count": 1, "eventTime": TIME,
+        "firstTimestamp": "2026-11-20T12:00:00Z", "lastTimestamp": "2026-11-20T12:00:00Z",
+        "reportingComponent": "c", "reportingInstance": "i", **parts,
+    }  # fmt: skip
 
 
 @pytest.fixture
