@@ -1,4 +1,4 @@
-"""Times that a tenant writes, and numbers that a pod tells."""
+"""Times that a tenant writes, and numbers that a pod reports."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a tenant reads in the mirrors of its namespace, and how it delays those of others."""
+"""What a tenant can read in the mirrors of its namespace, and how it may delay other mirrors."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a real Alertmanager is told, and whom it wakes."""
+"""What a real Alertmanager receives, and whom it notifies."""
 
 import asyncio
 import signal
@@ -110,7 +110,7 @@ async def test_a_cause_is_an_alert_in_its_own_words_until_it_is_over(stage, insi
 
 
 def rendered(payload, folder):
-    """Return the title and the texts that people get, by the templates of the chart."""
+    """Return the title and texts that the chart's templates render for people."""
     data = folder / "payload.json"
     data.write_bytes(payload)
     for name in ("title", "slack.text", "text", "email.html"):
@@ -125,7 +125,7 @@ def rendered(payload, folder):
 async def test_inhibition_and_silences_of_alertmanager_hold_for_them(
     stage, inside, pair, monkeypatch
 ):
-    """By the rules that are shipped; a silence outlives Alertmanager, which is told again what fires."""
+    """The shipped rules apply; a silence survives a restart, after which firing alerts are sent again."""
     monkeypatch.setattr(writer, "RESEND_SECONDS", 1.0)
     monkeypatch.setattr(writer, "_TOGETHER_SECONDS", 1.0)
     one, _ = pair
@@ -181,7 +181,7 @@ async def test_a_failover_neither_ends_nor_doubles_an_alert(stage, program, pair
 
 
 async def test_a_certificate_and_a_token_from_files(tmp_path):
-    """By a name of which the address is asked; the token is read again each time, and told to nobody."""
+    """The host name is resolved; the token is read again each time and never shown."""
 
     async def answer(request):
         right = request.headers.get("Authorization") == "Bearer second"

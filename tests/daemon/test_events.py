@@ -32,7 +32,7 @@ async def test_refresh_costs_exactly_one_request(stage, inside):
 
 
 async def test_expired_event_is_written_anew_under_its_name(stage, inside):
-    """The API server forgets Events after an hour; what still fires is told again."""
+    """The API server drops Events after an hour; a fault that still fires is written again."""
     replica = await inside().start()
     await stage.all_ready()
     stage.scale_kaito(0)
@@ -49,7 +49,7 @@ async def test_expired_event_is_written_anew_under_its_name(stage, inside):
 
 
 async def test_event_that_somebody_deletes_is_written_anew(stage, inside):
-    """Also right after our own write, whose answer must not be taken for the Event's presence."""
+    """This also holds right after our own write: its answer does not prove that the Event still exists."""
     await inside(resync_seconds=2).start()
     stage.scale_kaito(0)
     first = await stage.told(KAITO)
@@ -67,7 +67,7 @@ def set_gateway(stage, message: str) -> None:
 
 @pytest.mark.quick
 async def test_recovery_changes_the_state_label_and_nothing_else(stage, inside):
-    """An Event that is over keeps its count and the time it was last seen, by one patch."""
+    """One patch closes an Event, which keeps its count and last-seen time."""
     await inside(resync_seconds=60).start()
     await stage.all_ready()
     stage.scale_kaito(0)
@@ -82,7 +82,7 @@ async def test_recovery_changes_the_state_label_and_nothing_else(stage, inside):
 
 @pytest.mark.quick
 async def test_two_writers_make_no_double(stage, inside):
-    """Names are derived from what is told, so replicas that both write tell it once."""
+    """Names are derived from the content, so two replicas that both write produce one Event."""
     both = [await inside(name, leader_elect=False).start() for name in ("one", "two")]
     ready = ("modelharnessReady", f"namespace/{CHAT}")
     await stage.all_ready()
@@ -98,7 +98,7 @@ async def test_two_writers_make_no_double(stage, inside):
 
 @pytest.mark.parametrize("answer", ["cut", "hang"])
 async def test_event_whose_answer_was_lost_is_not_written_twice(stage, inside, answer):
-    """Whether the create landed is found out by trying again under the same name."""
+    """A retry under the same name shows whether the create succeeded."""
     await inside(resync_seconds=60).start()
     await stage.all_ready()
     stage.sandbox.faults.add(

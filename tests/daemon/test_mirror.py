@@ -1,4 +1,4 @@
-"""Our Events once more on the objects of workloads, as the daemon writes them to the sandbox."""
+"""The daemon mirrors our Events on workload objects in the sandbox."""
 
 import asyncio
 import os
@@ -117,7 +117,7 @@ async def test_the_steady_state_writes_nothing_until_a_refresh(stage, inside, mo
 
 @pytest.mark.parametrize("closed", ["while nobody leads", "by the next leader"])
 async def test_a_failover_doubles_no_mirror_and_leaves_none_open(stage, program, closed):
-    """Each is applied once by the next leader, and no mirror is read: what others say there may be."""
+    """The next leader applies each mirror once and reads none, as other writers may have changed them."""
     leader = await program("replica-a", **MIRRORING, **SHORT_LEASE).start()
     await all_mirrored(stage)
     fail_pull(stage)
@@ -156,7 +156,7 @@ def _quick(monkeypatch):
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("verb", ["create", "patch"])
 async def test_a_right_that_is_missing_is_said_and_disturbs_nothing(stage, inside, verb):
-    """Which namespace, what to grant; Events in kube-system are told as ever."""
+    """The log names the namespace and the right to grant; Events in kube-system are still written."""
     tenants = (CHAT, CODE, SEARCH)
     stage.sandbox.access.deny(Rule(resources=("events",), verbs=(verb,), namespaces=tenants))
     with capture_logs() as lines:

@@ -1,4 +1,4 @@
-"""Model pods that are scraped by the real daemon: what is told of them, and what is not."""
+"""The real daemon scrapes model pods: what it reports about them, and what it does not."""
 
 import asyncio
 import json
@@ -83,7 +83,7 @@ async def _picker(stage):
 
 
 async def scraped(pod, more: int) -> None:
-    """Wait until a pod was asked this many times more."""
+    """Wait until a pod has been scraped this many more times."""
     first = pod.requests
     await until(lambda: pod.requests >= first + more, f"{more} further scrapes")
 
@@ -93,7 +93,7 @@ async def disposed(replica, key) -> str | None:
 
 
 async def verdict(replica, pod, reason: str) -> tuple[str, str]:
-    """What a replica says of a reason for a pod: the verdict, and its details."""
+    """Return the verdict and details that a replica gives for a reason and a pod."""
     code, text = await replica.get("report", f"/api/v1/pods/{pod}")
     assert code == 200, text
     (entry,) = [each for each in json.loads(text)["reasons"] if each["reason"] == reason]
@@ -108,13 +108,13 @@ def name_of_pod(pods, place) -> str:
 
 
 def told(stage) -> list[tuple[str, str]]:
-    """Reasons and subjects of all Warnings so far, also of those that are over."""
+    """Return reasons and subjects of all Warnings so far, including closed ones."""
     return [key_of(event) for event in stage.warnings()]
 
 
 @pytest.mark.quick
 async def test_full_kv_cache_explains_preemptions(stage, pods, inside, *, settings):
-    """They are in the report, suppressed by it, and in no Event of their own."""
+    """The report shows them as suppressed, and they have no Events of their own."""
     settings["runtime_threshold"] = {"preemptions-per-second": 0.5}
     replica = await inside(**settings).start()
     pod = pods.of(*PHI)
@@ -152,7 +152,7 @@ async def test_no_pod_reachable_is_one_event_about_us(stage, pods, inside, *, se
 
 
 async def test_standby_scrapes_and_goes_on_with_the_same_event(stage, pods, inside, *, settings):
-    """The one that takes over knows the window that it saw as a standby."""
+    """The new leader keeps the window that it collected as a standby."""
     replicas = [inside(name, **settings) for name in ("replica-a", "replica-b")]
     for replica in replicas:
         await replica.start()
@@ -178,7 +178,7 @@ async def test_standby_scrapes_and_goes_on_with_the_same_event(stage, pods, insi
 
 
 async def test_restart_neither_ends_nor_doubles_what_fires(stage, pods, inside, *, settings):
-    """The new process has no window yet, so it can say nothing, and what fired goes on."""
+    """The new process has no window yet and cannot judge, so the fault keeps firing."""
     first = await inside(**settings).start()
     pods.of(*PHI).become(Phase.SATURATED)
     event = await stage.told(KV_CACHE)
@@ -247,7 +247,7 @@ async def test_status_shows_why_a_pod_is_not_judged(stage, pods, inside, *, sett
 
 
 async def test_an_endpoint_picker_without_endpoints(stage, picker, inside, *, settings):
-    """It is told of its model, and over once it sees a pod; no token is ever sent."""
+    """The fault is reported for its model and ends once the picker sees a pod; no token is ever sent."""
     settings["runtime_window"]["inferencesetEPPNoEndpoints"] = WINDOW
     picker["body"] = EPP_PAGE.replace(b'{name="pool-a"} 3', b'{name="pool-a"} 0')
     await inside(**settings).start()

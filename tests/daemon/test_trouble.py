@@ -30,7 +30,7 @@ def told_once(stage, *warnings: tuple[str, str]) -> bool:
 
 @pytest.mark.quick
 async def test_expired_watches_are_listed_anew(stage, inside):
-    """410 on a watch means that the kind is listed again, and what was missed is told."""
+    """After a 410 on a watch the kind is listed again and missed changes are reported."""
     replica = await inside().start()
     await stage.all_ready()
     lists = await replica.metric("lists", resource="deployments.apps")
@@ -89,7 +89,7 @@ async def _conflicts(replica, count: int) -> bool:
 
 @pytest.mark.quick
 async def test_connections_that_are_cut_lose_nothing(stage, inside):
-    """What happened meanwhile is found by the next list."""
+    """The next list shows what happened in the meantime."""
     replica = await inside().start()
     await stage.all_ready()
     stage.scale_kaito(0)
@@ -105,7 +105,7 @@ async def test_connections_that_are_cut_lose_nothing(stage, inside):
 
 @pytest.mark.quick
 async def test_api_server_that_restarts_is_found_again(stage, inside):
-    """While it is away nothing is decided; what changed meanwhile is told once."""
+    """Nothing is decided while it is away; later each change is reported once."""
     replica = await inside().start()
     await stage.all_ready()
     await stage.down()
@@ -121,7 +121,7 @@ async def test_api_server_that_restarts_is_found_again(stage, inside):
 
 @pytest.mark.quick
 async def test_crd_that_goes_and_comes_back(stage, inside):
-    """Its absence is told, its return recovers, and the kind is watched again."""
+    """The missing CRD is reported, its return clears the fault, and the kind is watched again."""
     crds = "customresourcedefinitions.apiextensions.k8s.io"
     replica = await inside().start()
     await stage.all_ready()
@@ -142,7 +142,7 @@ async def test_crd_that_goes_and_comes_back(stage, inside):
 
 @pytest.mark.quick
 async def test_right_that_is_withdrawn_is_named_and_blinds_nothing_else(stage, inside):
-    """Pods cannot be read: no pod is at fault, no subject recovers, the rest is told on."""
+    """Pods cannot be read: no pod is at fault, no subject recovers, other faults are still reported."""
     replica = await inside().start()
     await stage.all_ready()
     stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
@@ -188,7 +188,7 @@ async def test_events_that_may_not_be_written_are_said_elsewhere(stage, inside, 
 
 
 async def test_events_that_may_not_be_read_are_written_once(stage, inside):
-    """Without its own Events the reporter still tells, and says what it misses."""
+    """Without its own Events the reporter still reports, and names the missing right."""
     stage.sandbox.access.deny(Rule(resources=("events",), verbs=("list", "watch")))
     stage.scale_kaito(0)
     replica = await inside().start()
@@ -258,7 +258,7 @@ async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monke
 
 @pytest.mark.quick
 async def test_malformed_objects_are_left_out_and_their_neighbours_judged(stage, inside):
-    """One object with a list that is none hides nothing else, and is named and counted."""
+    """An object whose list has the wrong type hides nothing else; it is named and counted."""
     broken = {
         "apiVersion": "kaito.sh/v1beta1",
         "kind": "Workspace",

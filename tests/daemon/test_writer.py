@@ -1,4 +1,4 @@
-"""The writer on virtual time: order, pace, and what it does when it is refused."""
+"""The writer on virtual time: order, pace, and refusals."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -84,7 +84,7 @@ async def writing():
 
 
 async def test_refreshes_are_five_a_second_and_others_are_not_held_up():
-    """Many Events that go on firing do not load the API server."""
+    """Many Events that keep firing do not load the API server."""
     async with writing() as at:
         refreshes = [write(f"r{number}", "1", Purpose.REFRESH) for number in range(20)]
         at.writer.offer(plan(write("new"), *refreshes))
@@ -100,7 +100,7 @@ async def test_refreshes_are_five_a_second_and_others_are_not_held_up():
     [(Conflict("changed", status=409), "conflict"), (NotFound("expired", status=404), "expired")],
 )
 async def test_event_that_is_not_as_it_was_asks_for_a_new_plan(error, outcome):
-    """The write is not repeated as it is; the next pass looks at what is there."""
+    """The same write is not repeated; the next pass looks at the present state."""
     async with writing() as at:
         at.api.faults = [error]
         at.writer.offer(plan(write("a", "1", Purpose.REFRESH), write("b")))
@@ -114,7 +114,7 @@ async def test_event_that_is_not_as_it_was_asks_for_a_new_plan(error, outcome):
     "error", [Conflict("changed", status=409), NotFound("expired", status=404)]
 )
 async def test_version_that_is_denied_twice_means_that_the_watch_brings_nothing(error):
-    """A connection that hangs: without a list each plan would ask for the same in vain."""
+    """A connection hangs: without a new list each plan would ask for the same write in vain."""
     async with writing() as at:
         at.api.faults = [error] * 2
         for doubted in (0, 1):
@@ -146,7 +146,7 @@ async def test_denials_of_versions_that_the_watch_brings_are_no_reason_to_list()
     ],
 )
 async def test_own_answer_that_the_server_denies_is_not_taken_for_news(error):
-    """Else the next plan would patch for two minutes what is not there."""
+    """Otherwise the next plan would patch a missing Event for two minutes."""
     async with writing() as at:
         at.writer.offer(plan(write("a")))
         await asyncio.sleep(1)
@@ -161,7 +161,7 @@ async def test_own_answer_that_the_server_denies_is_not_taken_for_news(error):
 
 
 async def test_refusal_of_a_server_that_just_started_delays_by_seconds():
-    """It refuses everybody until it has read its roles; who is still refused then waits longer."""
+    """It refuses everybody until it has read its roles; later refusals wait longer."""
     async with writing() as at:
         at.api.faults = [Forbidden("no", status=403)] * 2
         for _ in range(80):
@@ -220,7 +220,7 @@ async def test_the_start_of_an_episode_is_told_when_its_event_was_created():
 
 
 async def test_what_was_written_under_an_earlier_lease_is_forgotten():
-    """Else a leader that comes back takes what its successor wrote for a stranger's."""
+    """Otherwise a returning leader takes its successor's Events for those of a stranger."""
     async with writing() as at:
         at.writer.offer(plan(write("w0")))
         await asyncio.sleep(0.1)

@@ -49,7 +49,7 @@ def test_an_alert_says_what_is_wrong_and_what_to_look_at():
 
 
 def test_labels_that_the_text_of_an_alert_shows_are_kept_by_its_expression():
-    """Else the text has a hole where the name should be."""
+    """Otherwise the text has a gap where the name should be."""
     assert [
         (name, label)
         for name, rule in ALERTS.items()
@@ -96,12 +96,12 @@ def test_an_alert_looks_back_over_several_scrapes(name, values, seconds):
 
 
 def test_there_is_no_alert_for_scrapes_that_are_switched_off():
-    """Its metrics stand still then."""
+    """Its metrics stop changing then."""
     assert set(ALERTS) - set(alerts({"scrape.via": "off"})) == set(SCRAPES)
 
 
 def test_the_service_monitor_selects_the_service_of_the_metrics():
-    """Else Prometheus scrapes nothing, and every alert but one is silent."""
+    """Otherwise Prometheus scrapes nothing, and every alert but one stays silent."""
     rendered = render(ON)
     monitor, service = rendered.one("ServiceMonitor"), rendered.one("Service")
     assert monitor["metadata"]["namespace"] == service["metadata"]["namespace"]
@@ -125,13 +125,13 @@ def test_an_objective_says_how_fast_its_budget_may_go(percent, fast):
 
 
 def test_statuses_have_alerts_where_they_are_written():
-    """Their metrics stand still otherwise."""
+    """Otherwise their metrics stop changing."""
     for mode in ("roles", "full"):
         assert set(alerts({"modelServing.status": mode})) - set(ALERTS) == STATUSES
 
 
 def test_mirrors_have_an_alert_where_all_namespaces_grant_them():
-    """With roles of one's own some may be left out on purpose."""
+    """Users with their own roles may leave some out on purpose."""
     mirrored = {"mirrorToWorkload": True}
     assert set(alerts(mirrored)) - set(ALERTS) == {"StatusReporterMirrorsRefused"}
     assert set(alerts({**mirrored, "rbac.create": False})) == set(ALERTS)
@@ -145,7 +145,7 @@ def test_the_runbook_is_linked_where_it_can_be_read():
 
 
 def test_a_cause_is_an_alert_after_the_time_that_was_asked_for():
-    """And how grave it is, is for the user to say."""
+    """The user decides how severe it is."""
     causes = {"for": "1h", "severity": "ticket"}
     causes |= {
         "stopsModels": {"for": "2m", "severity": "page"},
@@ -163,7 +163,7 @@ def test_a_cause_is_an_alert_after_the_time_that_was_asked_for():
 
 
 def test_what_stops_many_models_is_critical_and_nothing_else_of_the_stack():
-    """It is what somebody has to get up for."""
+    """Somebody has to get up for this alert."""
     critical = {name for name in CAUSES if ALERTS[name]["labels"]["severity"] == "critical"}
     assert critical == {
         "StatusReporterClusterCauseStopsModels",
@@ -212,7 +212,7 @@ def left_out(disabled):
 
 @pytest.mark.parametrize("nothing", [[], None])
 def test_a_notice_is_no_alert(nothing):
-    """It fires for as long as somebody wants it: a canary, a model that is switched off."""
+    """It fires for as long as somebody intends it: a canary, a model that is switched off."""
     assert left_out(nothing) == NOTICES
     for name in CAUSES:
         firing = re.findall(r"firing_findings\{([^}]*)\}", ALERTS[name]["expr"])

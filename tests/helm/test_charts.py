@@ -1,4 +1,4 @@
-"""What the charts say of themselves: versions, tables, notes, and how one is wired into the other."""
+"""What the charts state: versions, tables, notes, and how one chart is part of the other."""
 
 import json
 import re
@@ -80,7 +80,7 @@ def test_lint_has_nothing_to_say(chart, umbrella):
 
 
 def test_the_umbrella_installs_the_same_objects(umbrella):
-    """Alone or below a parent: the same, but for what the parent sets."""
+    """The same alone or below a parent, except for the values that the parent sets."""
     alone, below = render(), render(chart=umbrella)
     assert below.identities() == alone.identities()
     changed = set(below.flags) - set(alone.flags)
@@ -90,7 +90,7 @@ def test_the_umbrella_installs_the_same_objects(umbrella):
 
 
 def test_stacks_are_switched_below_the_umbrella(umbrella):
-    """A parent that knows which stacks there are says so for its reporter."""
+    """A parent chart that knows the stacks sets them for its reporter."""
     values = {"stacks": {"kaito": True, "kserve": False}, "modelServing": {"status": "roles"}}
     below = render({SUBCHART: values}, chart=umbrella)
     assert (

@@ -68,7 +68,7 @@ a-second: {class: config, match: 'license expired', means: 'a license has expire
 
 
 def test_signatures_of_logs_are_read_as_they_stand(tmp_path):
-    """The order of rows counts, so the values take the file itself."""
+    """The order of rows matters, so the values contain the file itself."""
     rendered = render({"logSignatures": SIGNATURES, "podLogs": True})
     assert f"--log-signatures={FOLDER}/log-signatures.yaml" in rendered.flags
     assert not any(flag.startswith("--config") for flag in rendered.flags)
@@ -93,7 +93,7 @@ DIALECT = {
 
 
 def test_dialects_are_a_file_and_rights(tmp_path):
-    """Each kind that one reads is granted once; what is read anyway is not granted again."""
+    """Each kind that a declaration reads is granted once; kinds that are read anyway are not granted again."""
     rendered = render({"dialects": [DIALECT]})
     assert f"--dialects={FOLDER}/dialects.yaml" in rendered.flags
     path = tmp_path / "dialects.yaml"
@@ -167,7 +167,7 @@ def test_what_the_program_takes_the_chart_takes(tmp_path, row):
 
 
 def refused_by(entries):
-    """Which part of the chart refuses the entries."""
+    """Return the part of the chart that refuses the entries."""
     done = template({"customComponents": entries})
     if done.returncode == 0:
         return "nobody"
@@ -177,7 +177,7 @@ def refused_by(entries):
 
 @pytest.mark.long
 def test_what_the_program_refuses_the_chart_refuses():
-    """As far as a schema and a template can; the rest is refused when the program starts."""
+    """The schema and the template refuse what they can; the program refuses the rest at start."""
     found = [(row, refused_by(row["entries"])) for row in WRONG]
     assert [(row, by) for row, by in found if by != row.get("chart", "schema")] == []
 
@@ -236,7 +236,7 @@ def test_names_that_are_not_there(values, says):
 
 @pytest.mark.parametrize("entries", [[], ENTRIES])
 def test_the_alert_says_where_reasons_are_explained(entries):
-    """`explain` knows those of the values only with the file."""
+    """`explain` knows the reasons in the values only with the file."""
     values = {"serviceMonitor.enabled": True, "prometheusRule.enabled": True}
     rendered = render({"customComponents": entries, **values})
     group, *_ = rendered.one("PrometheusRule")["spec"]["groups"]

@@ -61,7 +61,7 @@ def taken(rows, call):
 
 @pytest.mark.parametrize("call", [lint, template])
 def test_a_wrong_value_is_refused_and_its_key_is_named(call):
-    """A typo is found before the cluster sees it; and nobody has to run lint."""
+    """A typo is found before it reaches the cluster, without running lint."""
     assert taken(REFUSED, call) == []
 
 
@@ -175,13 +175,13 @@ def test_values_that_do_not_fit_together_are_not_installed(values, says):
     ],
 )  # fmt: skip
 def test_values_that_look_alike_are_installed(values):
-    """What is refused is no more than what would fail later."""
+    """The chart refuses only what would fail later."""
     done = template(values)
     assert done.returncode == 0, done.stderr
 
 
 def test_the_chart_knows_whose_grace_is_a_window():
-    """The program counts such a grace, so the chart's check of the interval does."""
+    """The program takes such a grace into account, so the chart's check of the interval does too."""
     listed = yaml.safe_load((REPORTER / "files" / "windowed-reasons.yaml").read_text())
     assert listed == [t.DOWNLOAD_STALLED, *t.RUNTIME_NAMES]
 

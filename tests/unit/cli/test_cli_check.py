@@ -46,7 +46,7 @@ def test_nothing_fires_on_a_healthy_stack(run, healthy):
 
 
 def test_causes_fire_on_a_broken_stack_and_symptoms_do_not(run, broken):
-    """What an operator sees is the causes; the rest is named with what explains it."""
+    """An operator sees the causes; other findings are listed with the cause that explains them."""
     status, document = report(run, "--from", broken)
     assert status == 1
     assert dispositions(document) == {
@@ -193,7 +193,7 @@ def deployment(name, replicas, namespace="kaito-system"):
     ],
 )
 def test_a_dump_that_says_nothing_names_a_sufficient_one(run, tmp_path, documents, *, argv):
-    """Nothing judged is neither healthy nor faulty: status 2, and the commands that help."""
+    """If nothing was judged, the status is 2 and the output names the commands that help."""
     status, out, err = run("check", "--from", write(tmp_path, *documents), *argv)
     assert (status, out) == (2, "")
     assert 'kubectl get "$kind" -A -o yaml' in err

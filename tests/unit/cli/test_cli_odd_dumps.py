@@ -1,4 +1,4 @@
-"""Dumps as people make them: what `check` concludes of what is not in them, and what it says."""
+"""Dumps as people make them: what `check` concludes from what is missing, and what it prints."""
 
 import json
 
@@ -105,7 +105,7 @@ def told(report):
     },
 )  # fmt: skip
 def test_a_missing_object_is_told_if_nothing_may_be_it(check, documents, is_told):
-    """A malformed object makes itself unknown; one without a name, its kind."""
+    """A malformed object is unknown itself; one without a name makes its kind unknown."""
     _, report, _ = check(text(*documents))
     assert told(report) == ({MISSING_PICKER} if is_told else set())
 
@@ -185,7 +185,7 @@ def test_where_nothing_can_be_judged_what_was_skipped_is_printed(check):
 
 
 def test_models_that_nobody_judges_are_named(check):
-    """Silence about a model in a namespace that is left out is not health."""
+    """A model in a namespace that is left out is not healthy just because nothing is reported."""
     other = obj("v1", "Namespace", "elsewhere", namespace="")
     stray = {**SET, "metadata": {**SET["metadata"], "namespace": "elsewhere"}}
     left_out = "--model-namespaces=kubernetes.io/metadata.name!=elsewhere"

@@ -1,4 +1,4 @@
-"""`status-reporter dump`: the archive is as good as the cluster, and holds nothing that it should not."""
+"""`status-reporter dump`: the archive replaces the cluster and has nothing confidential."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ def unpacked(path):
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_the_report_is_that_of_the_cluster(cluster, run, tmp_path, stack):
-    """Byte for byte but for the time, as JSON and as text, with the same status."""
+    """The output is the same byte for byte except for the time, in JSON and text, with the same status."""
     path = tmp_path / "d.tgz"
 
     def ask(command):
@@ -172,7 +172,7 @@ def with_secrets():
 
 
 def test_no_credentials_go_in(cluster, tmp_path):
-    """Of Secrets, environments, arguments, field sets and annotations nothing is told; who wrote is."""
+    """Secrets, environments, arguments, field sets and annotations are left out; managers are kept."""
     path = tmp_path / "d.tgz"
     documents = [*documents_of("healthy-stack"), *with_secrets()]
     assert cluster(documents, lambda command: command("dump", "-o", path))[0] == 0

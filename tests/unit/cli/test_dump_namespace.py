@@ -69,7 +69,7 @@ def json_of(answer):
     ],
 )
 def test_a_tenant_gets_the_report_of_the_namespace(tenant, run, tmp_path, stack, namespace):
-    """Byte for byte, without `-n` for who reads it; nothing else was asked for, and nothing else is in it."""
+    """The output is the same without `-n`; nothing else was read and nothing else is in the archive."""
     path = tmp_path / "d.tgz"
     outputs = ("json", "text")
     looks = [("check", "-n", namespace, "--now", NOW, "-o", each) for each in outputs]

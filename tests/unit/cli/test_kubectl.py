@@ -59,7 +59,7 @@ def _ask(on, capsys, monkeypatch):
     [("healthy", [], 0), ("broken", [], 1), ("broken", ["-o", "yml"], 2)],
 )
 def test_it_runs_as_a_plugin(on, ask, stack, *, flags, status):
-    """As an executable that kubectl finds: with the same status and the same words."""
+    """kubectl finds the executable, with the same status and output."""
     done, asked = on[stack](*flags), ask(stack, *flags)
     assert done.returncode == asked.returncode == status
     assert done.stderr == asked.stderr
@@ -87,7 +87,7 @@ def test_it_runs_as_a_plugin(on, ask, stack, *, flags, status):
     ],
 )
 def test_exit_status(ask, stack, flags, *, status):
-    """1 if a Warning fires, unless that is not to fail; 2 with one line if it could not be told."""
+    """1 if a Warning fires, unless told not to fail; 2 with one line if nothing could be judged."""
     done = ask(stack, *flags)
     assert done.returncode == status, done.stderr
     assert (done.stderr != "") == (status == 2)
@@ -96,7 +96,7 @@ def test_exit_status(ask, stack, flags, *, status):
 
 
 def test_a_namespace_alone_is_read(ask):
-    """Not the faults of other namespaces, nor those of components elsewhere; the note says so."""
+    """Faults of other namespaces and of shared components are left out; a note says so."""
     findings = json.loads(ask("broken", "-n", "search-models", "-o", "json").stdout)["findings"]
     subjects = {each["subject"] for each in findings}
     assert subjects == {"inferenceset/search-models/mistral-7b"}
