@@ -79,16 +79,9 @@ def _(folder):
 
 
 NUMBERS = (
-    "1.7e308",
-    "1.7976931348623157e308",
-    "9" * 400,
-    "1e19",
-    "-1e300",
-    "NaN",
-    "+Inf",
-    "-Inf",
+    "1.7e308", "1.7976931348623157e308", "9" * 400, "1e19", "-1e300", "NaN", "+Inf", "-Inf",
     "5e-324",
-)
+)  # fmt: skip
 
 
 @attacks({f"a counter of a pod that goes up to {each[:12]}": each for each in NUMBERS}, quick=False)

@@ -24,13 +24,10 @@ _ROOT: Final = Path(__file__).parents[2]
 _CODE: Final = _ROOT / "reporter" / "resolution"
 _EXPLAINED: Final = Path(__file__).parent / "explained"
 _TESTS: Final = (
-    "tests/unit/resolution",
-    "tests/scenarios",
-    "tests/properties/test_resolution.py",
-    "tests/properties/test_mutes.py",
-    "tests/properties/test_events.py",
+    "tests/unit/resolution", "tests/scenarios", "tests/properties/test_resolution.py",
+    "tests/properties/test_mutes.py", "tests/properties/test_events.py",
     "tests/properties/test_records.py",
-)
+)  # fmt: skip
 _OPTIONS: Final = (
     "--quiet", "--capture=sys", "--override-ini=timeout=120",
     "-p", "no:randomly", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:cov",

@@ -34,14 +34,11 @@ def seen(table):
     """All that can be looked up."""
     selector = LabelSelector(match_labels={"app": "x"})
     return (
-        list(table),
-        [table.in_namespace(place) for place in ("a", "b", "")],
-        [table.labelled(*lookup) for lookup in LOOKUPS],
-        [table.showing(shows) for shows in SHOWS],
+        list(table), [table.in_namespace(place) for place in ("a", "b", "")],
+        [table.labelled(*lookup) for lookup in LOOKUPS], [table.showing(shows) for shows in SHOWS],
         [table.first(shows) for shows in SHOWS],
-        [table.selected(place, selector) for place in "ab"],
-        len(table),
-    )
+        [table.selected(place, selector) for place in "ab"], len(table),
+    )  # fmt: skip
 
 
 def touched(before, after):

@@ -18,13 +18,9 @@ from tests.unit.conftest import EXAMPLES
 
 NOW = "2026-11-20T12:00:00Z"
 STACKS = (
-    "broken-stack",
-    "healthy-stack",
-    "modelservice/broken",
-    "modelserving/stuck-role",
-    "inferenceservice/failing-load",
-    "dialects/rayservice/faults.yaml",
-)
+    "broken-stack", "healthy-stack", "modelservice/broken", "modelserving/stuck-role",
+    "inferenceservice/failing-load", "dialects/rayservice/faults.yaml",
+)  # fmt: skip
 
 
 def documents_of(*folders):
@@ -219,13 +215,8 @@ def names_of(stack):
     """Return the names that tell whose cluster it is."""
     kept = vocabulary(()).names
     kinds = {
-        "Namespace",
-        "Node",
-        "InferenceSet",
-        "ModelServing",
-        "ModelService",
-        "InferenceService",
-    }
+        "Namespace", "Node", "InferenceSet", "ModelServing", "ModelService", "InferenceService",
+    }  # fmt: skip
     for document in documents_of(stack):
         for item in document.get("items", [document]):
             name = item["metadata"]["name"]

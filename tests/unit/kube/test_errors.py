@@ -18,31 +18,15 @@ REQUEST = aiohttp.RequestInfo(
     URL("http://h"), "GET", CIMultiDictProxy(CIMultiDict()), URL("http://h")
 )
 LOWER = [
-    aiohttp.ClientError(),
-    aiohttp.ClientPayloadError(),
-    aiohttp.ServerDisconnectedError(),
-    aiohttp.ServerTimeoutError(),
-    aiohttp.ClientOSError(),
-    aiohttp.InvalidURL("x"),
-    aiohttp.ClientResponseError(REQUEST, ()),
-    aiohttp.http_exceptions.HttpProcessingError(),
-    ssl.SSLError("bad"),
-    ssl.SSLCertVerificationError("bad"),
-    OSError(),
-    ConnectionResetError(),
-    BrokenPipeError(),
-    TimeoutError(),
-    asyncio.IncompleteReadError(b"", 1),
-    EOFError(),
-    json.JSONDecodeError("x", "", 0),
-    msgspec.DecodeError("x"),
-    msgspec.ValidationError("x"),
-    UnicodeDecodeError("utf-8", b"", 0, 1, "x"),
-    RecursionError(),
-    ValueError("x"),
-    OverflowError("x"),
-    RuntimeError("Session is closed"),
-]
+    aiohttp.ClientError(), aiohttp.ClientPayloadError(), aiohttp.ServerDisconnectedError(),
+    aiohttp.ServerTimeoutError(), aiohttp.ClientOSError(), aiohttp.InvalidURL("x"),
+    aiohttp.ClientResponseError(REQUEST, ()), aiohttp.http_exceptions.HttpProcessingError(),
+    ssl.SSLError("bad"), ssl.SSLCertVerificationError("bad"), OSError(), ConnectionResetError(),
+    BrokenPipeError(), TimeoutError(), asyncio.IncompleteReadError(b"", 1), EOFError(),
+    json.JSONDecodeError("x", "", 0), msgspec.DecodeError("x"), msgspec.ValidationError("x"),
+    UnicodeDecodeError("utf-8", b"", 0, 1, "x"), RecursionError(), ValueError("x"),
+    OverflowError("x"), RuntimeError("Session is closed"),
+]  # fmt: skip
 
 
 def mapped_from(lower: Exception) -> Exception:

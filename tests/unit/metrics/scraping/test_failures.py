@@ -60,22 +60,14 @@ OF_AIOHTTP = {
     if not each.__name__.startswith(("Web", "WS", "Payload"))
 }
 OF_PYTHON = [
-    ssl.SSLError(1, SECRET),
-    ssl.SSLCertVerificationError(1, SECRET),
-    ssl.CertificateError(SECRET),
-    socket.gaierror(-2, SECRET),
-    *(OSError(number, SECRET) for number in errno.errorcode),
-    OSError(),
-    TimeoutError(SECRET),
-    asyncio.IncompleteReadError(b"", 1),
-    asyncio.LimitOverrunError(SECRET, 1),
-    EOFError(SECRET),
-    UnicodeDecodeError("utf-8", b"", 0, 1, SECRET),
-    ValueError(SECRET),
-    RuntimeError("Session is closed"),
-    AssertionError(SECRET),
+    ssl.SSLError(1, SECRET), ssl.SSLCertVerificationError(1, SECRET), ssl.CertificateError(SECRET),
+    socket.gaierror(-2, SECRET), *(OSError(number, SECRET) for number in errno.errorcode),
+    OSError(), TimeoutError(SECRET), asyncio.IncompleteReadError(b"", 1),
+    asyncio.LimitOverrunError(SECRET, 1), EOFError(SECRET),
+    UnicodeDecodeError("utf-8", b"", 0, 1, SECRET), ValueError(SECRET),
+    RuntimeError("Session is closed"), AssertionError(SECRET),
     ConnectionFailed(f"GET https://{SECRET}: no"),
-]
+]  # fmt: skip
 
 
 def test_the_exceptions_of_aiohttp_are_found():
