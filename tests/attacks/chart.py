@@ -1,4 +1,4 @@
-"""What the chart lets in, lets out and grants, of which a tenant could make use."""
+"""What the chart lets in, lets out and grants that a tenant could use."""
 
 import yaml
 
@@ -45,13 +45,3 @@ def _(_folder):
     return Outcome(
         not granted, f"granted where KAITO alone is served: {', '.join(granted) or 'none'}"
     )
-
-
-@attack("Secrets, and writing in the whole cluster")
-def _(_folder):
-    rules = _rules()
-    secret = [each for each in rules if {"secrets", "*"} & {*each.get("resources", ())}]
-    reads = {"get", "list", "watch"}
-    writing = [each for each in rules if {*each["verbs"]} - reads]
-    figure = f"of {len(rules)} rules {len(secret)} reach Secrets, {len(writing)} write"
-    return Outcome(not secret and not writing, figure)
