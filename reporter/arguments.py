@@ -4,7 +4,7 @@ import argparse
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
 from reporter.errors import UsageError
@@ -62,6 +62,8 @@ class Parser(argparse.ArgumentParser):
         )
         self._positionals.title, self._optionals.title = "arguments", "flags"
         self._examples = tuple(examples)
+        self.former: Mapping[str, str] = {}
+        """What to use instead of flags that are gone."""
         self._settings: list[argparse._ArgumentGroup] = []
         self._all = False
         self.add_argument("-h", "--help", action=_Help, nargs=0, help="show this help")
@@ -84,6 +86,8 @@ class Parser(argparse.ArgumentParser):
         arguments, rest = self.parse_known_args(argv)
         if rest:
             word = rest[0].partition("=")[0]
+            if instead := self.former.get(word):
+                self.error(f"{word} is gone: {instead}")
             hint = meant(word, self._option_string_actions) if word.startswith("-") else ""
             self.error(f"{rest[0]!r} is not understood{hint}")
         return arguments

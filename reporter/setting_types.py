@@ -59,6 +59,17 @@ class PartMode(StrEnum):
     OFF = "off"
 
 
+@dataclass(frozen=True, slots=True)
+class PartPlace:
+    """Where the Deployment of a shared part is; without a namespace, in one of the usual ones."""
+
+    deployment: str
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, (self.namespace, self.deployment)))
+
+
 class ScrapeVia(StrEnum):
     AUTO = "auto"
     DIRECT = "direct"
@@ -147,6 +158,16 @@ def _switch(value: object) -> object:
 def _mode(value: object) -> object:
     """Turn YAML's booleans, which unquoted `on` and `off` are, back into words."""
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+
+
+def _part(value: object) -> object:
+    value = _mode(value)
+    if not isinstance(value, str) or value in tuple(PartMode):
+        return value
+    namespace, slash, deployment = value.rpartition("/")
+    if not is_subdomain(deployment) or (slash and not is_label(namespace)):
+        raise ValueError(f"{value!r} is neither a mode nor [NAMESPACE/]DEPLOYMENT")
+    return PartPlace(deployment, namespace)
 
 
 def _thresholds_fit(values: dict[str, float]) -> dict[str, float]:
@@ -249,9 +270,12 @@ Stacks = Annotated[
     Allowed("STACK=MODE, comma-separated: {stacks}; auto, on, off"),
 ]
 Components = Annotated[
-    dict[str, Annotated[PartMode, YamlSwitch]],
+    dict[str, Annotated[PartMode | PartPlace, BeforeValidator(_part)]],
     BeforeValidator(_pairs),
-    Allowed("NAME=MODE, comma-separated: {parts}; auto, on, off"),
+    Allowed(
+        "NAME=MODE or NAME=[NAMESPACE/]DEPLOYMENT, comma-separated: {parts}; auto, on, off; "
+        "places of {placed}"
+    ),
 ]
 Thresholds = Annotated[
     dict[str, Annotated[float, Field(allow_inf_nan=False)]],

@@ -52,6 +52,12 @@ class EvaluationSettings(BaseModel):
     known_stacks: ClassVar[tuple[StackRows, ...]] = ()
     """The stacks whose settings are included."""
 
+    network_policy_ignored: ClassVar[frozenset[str]] = frozenset(
+        {"keda", "kaito-system", "kube-system", "monitoring"}
+    )
+    """Namespaces that a network policy may name although they do not exist: the chart's
+    defaults."""
+
     resync_seconds: Annotated[int, Field(ge=1, le=3600)] = 60
     """Longest time between two passes, and how often an Event that keeps firing is refreshed."""
 
@@ -105,12 +111,6 @@ class EvaluationSettings(BaseModel):
     ] = None
     """Time between two scrapes of a pod; 15 by default, 60 through the API server."""
 
-    scrape_max_bytes: Annotated[int, Field(ge=1024, le=64 * 2**20)] = 8 * 2**20
-    """Largest page that is read, uncompressed; compressed pages are refused."""
-
-    scrape_max_series: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
-    """Most series in one page; a page with more is refused."""
-
     emit: t.Emit = t.Emit.CAUSES
     """Which findings get Events: root causes, strictly one per subject (primary), or all that
     fire."""
@@ -133,7 +133,8 @@ class EvaluationSettings(BaseModel):
     """Stacks of model deployments to look at, STACK=auto|on|off; all auto by default."""
 
     components: t.Components = {}
-    """Shared parts, NAME=auto|on|off: expected if something needs them, always, or never."""
+    """Shared parts, NAME=auto|on|off: expected if something needs them, always, or never; or
+    NAME=[NAMESPACE/]DEPLOYMENT: always, and where."""
 
     istio_namespace: t.Namespaces = ("istio-system", "aks-istio-system")
     """Namespaces where istiod may be, comma-separated; the first one that has it counts."""
@@ -161,15 +162,6 @@ class EvaluationSettings(BaseModel):
 
     bbr_deployment: t.DeploymentName = "body-based-router"
     """Deployment of the body-based router. Empty: not probed."""
-
-    network_policy_ignored_namespaces: t.Namespaces = (
-        "keda",
-        "kaito-system",
-        "kube-system",
-        "monitoring",
-    )
-    """Namespaces that a network policy may name although they do not exist: the chart's
-    defaults."""
 
     release_namespace: t.Namespace = "kube-system"
     """Namespace of the umbrella release; `clusterReady` refers to it."""
@@ -206,11 +198,13 @@ class EvaluationSettings(BaseModel):
     def component(
         self, part: str, names: tuple[str, ...], *, stack: str = "", with_stack: bool = True
     ) -> t.PartMode:
-        """Return whether something of a shared part is expected. Without a mode in `components`, it
-        is off with its `stack`, on if one of the settings `names` was given, and on with its stack.
-        If one of those settings is empty, it is off.
+        """Return whether something of a shared part is expected. A place in `components` sets it
+        to on. Without a mode there, it is off with its `stack`, on if one of the settings `names`
+        was given, and on with its stack. If one of those settings is empty, it is off.
         """
         chosen = self.components.get(part)
+        if isinstance(chosen, t.PartPlace):
+            return t.PartMode.ON
         if chosen is t.PartMode.OFF or not all(map(self.has, names)):
             return t.PartMode.OFF
         mode = self.stack(stack) if stack else t.StackMode.AUTO
@@ -222,6 +216,15 @@ class EvaluationSettings(BaseModel):
             return t.PartMode.ON
         return chosen or t.PartMode.AUTO
 
+    def place_of(
+        self, part: str, names: tuple[str, ...], home: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the Deployments of a part and their namespaces: as given, or the usual ones."""
+        place = self.components.get(part)
+        if not isinstance(place, t.PartPlace):
+            return names, home
+        return (place.deployment,), (place.namespace,) if place.namespace else home
+
     @classmethod
     def known_parts(cls) -> tuple[str, ...]:
         of_stacks = (
@@ -229,6 +232,16 @@ class EvaluationSettings(BaseModel):
         )
         names = (controller.part or stack.name for stack, controller in of_stacks)
         return tuple(dict.fromkeys((*SHARED_PARTS, *names)))
+
+    @classmethod
+    def placed_parts(cls) -> tuple[str, ...]:
+        """Return the parts whose place `components` may name; others have settings of their own."""
+        return tuple(
+            controller.part or stack.name
+            for stack in cls.known_stacks
+            for controller in stack.controllers
+            if controller.home
+        )
 
     def has(self, name: str) -> bool:
         return bool(getattr(self, name))
@@ -294,12 +307,16 @@ class EvaluationSettings(BaseModel):
 
     @field_validator("components")
     @classmethod
-    def _are_parts(cls, modes: dict[str, t.PartMode]) -> dict[str, t.PartMode]:
-        known = cls.known_parts()
-        for name in modes:
+    def _are_parts(
+        cls, parts: dict[str, t.PartMode | t.PartPlace]
+    ) -> dict[str, t.PartMode | t.PartPlace]:
+        known, placed = cls.known_parts(), cls.placed_parts()
+        for name, value in parts.items():
             if name not in known:
                 raise ValueError(f"{name!r} is not a shared part{meant(name, known)}")
-        return modes
+            if isinstance(value, t.PartPlace) and name not in placed:
+                raise ValueError(f"where {name!r} is, settings of its own say")
+        return parts
 
     @field_validator("grace", "disable_reasons")
     @classmethod
@@ -361,8 +378,11 @@ class EvaluationSettings(BaseModel):
         )
         shared = (each for each in SHARED_CONTROLLERS if each.part == part)
         return any(
-            self.has(each.else_namespaces or each.namespaces)
-            and (bool(each.names) or self.has(each.deployment))
+            bool(each.home)
+            or (
+                self.has(each.else_namespaces or each.namespaces)
+                and (bool(each.names) or self.has(each.deployment))
+            )
             for each in (*shared, *of_stacks)
         )
 
@@ -380,14 +400,8 @@ class EvaluationSettings(BaseModel):
 
 
 class DaemonSettings(EvaluationSettings):
-    self_check_seconds: Annotated[int, Field(ge=0, le=86_400)] = 600
-    """Time between two self-checks, which compare a pass with one from scratch; 0 for never."""
-
     scrape_timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0
     """How long one scrape may take, to the last byte."""
-
-    scrape_concurrency: Annotated[int, Field(ge=2, le=1000)] = 32
-    """How many pods are scraped at once; at most 10 through the API server."""
 
     scrape_port: t.Port = 5000
     """Port of the metrics; plain vLLM has 8000."""

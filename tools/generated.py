@@ -80,7 +80,10 @@ def values_schema(text: str, catalogue: Catalogue) -> str:
     }
     mode = {"$ref": "#/definitions/stackMode"}
     properties["stacks"]["properties"] = {each.name: mode for each in catalogue.stacks}
-    properties["components"]["properties"] = {each.name: mode for each in shared_parts(catalogue)}
+    place = {"$ref": "#/definitions/modeOrPlace"}
+    properties["components"]["properties"] = {
+        each.name: place if each.controllers[0].home else mode for each in shared_parts(catalogue)
+    }
     properties["runtime"]["properties"]["thresholds"]["properties"] = {
         name: _limits(threshold) for name, threshold in THRESHOLDS.items()
     }

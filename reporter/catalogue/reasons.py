@@ -314,7 +314,7 @@ HARNESS: Final[tuple[Reason, ...]] = (
         summary="The network policy of the inference pods names the wrong namespaces.",
         trigger="CiliumNetworkPolicy inference-pods-ingress names a namespace that does not exist "
         "(the chart's defaults are exempt), or does not admit the KEDA scaler's namespace.",
-        silent="No Cilium, no policy, --network-policy-ignored-namespaces.",
+        silent="No Cilium, no policy, the chart's default namespaces.",
         action="Correct networkPolicy.allowedIngressNamespaces of the workload's chart.",
         reads=(r.CILIUMNETWORKPOLICIES, r.NAMESPACES, r.DEPLOYMENTS),
     ),

@@ -73,6 +73,26 @@ def variable_of(field: str) -> str:
     return ENV_PREFIX + field.upper()
 
 
+def _former() -> Mapping[str, str]:
+    """Return what to use instead of settings that are gone, by field."""
+    places = {
+        f"{part}_{what}".replace("-", "_"): f"use --components {part}=[NAMESPACE/]DEPLOYMENT"
+        for part in FullProgramSettings.placed_parts()
+        for what in ("namespace", "deployment")
+    }
+    return places | _GONE
+
+
+_GONE: Final = {
+    "self_check_seconds": "a self-check is made every 10 minutes",
+    "scrape_concurrency": "32 pods are scraped at once",
+    "scrape_max_bytes": "pages may have 8 MiB",
+    "scrape_max_series": "pages may have 20,000 series",
+    "network_policy_ignored_namespaces": "the namespaces of the chart's defaults are ignored",
+}
+"""Settings of release 0.2.0 that are constants now."""
+
+
 def _environment() -> Mapping[str, object]:
     """Return the settings from variables as texts, which are parsed like those of flags.
 
@@ -93,6 +113,9 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
     config = config or os.environ.get(CONFIG_VARIABLE)
     file = _read_file(Path(config)) if config else {}
     environment = _environment()
+    for field, instead in _former().items():
+        if variable_of(field) in os.environ:
+            raise UsageError(f"{variable_of(field)} is gone: {instead}")
     layers = (
         _Layer(flag_of, flags),
         _Layer(variable_of, environment),
@@ -128,9 +151,10 @@ def misspelt_variables() -> list[str]:
     reporter's name.
     """
     known = {variable_of(field) for field in FullProgramSettings.model_fields} | {CONFIG_VARIABLE}
+    gone = set(map(variable_of, _former()))
     warnings = []
     for name in sorted(os.environ):
-        if name.startswith(ENV_PREFIX) and name not in known:
+        if name.startswith(ENV_PREFIX) and name not in known | gone:
             near = get_close_matches(name, known, n=1, cutoff=_SIMILAR)
             if near:
                 warnings.append(f"{name} is not a setting; did you mean {near[0]}?")
@@ -143,7 +167,9 @@ def allowed(field: str) -> str:
         if isinstance(part, Allowed):
             stacks = ", ".join(each.name for each in FullProgramSettings.known_stacks)
             parts = ", ".join(FullProgramSettings.known_parts())
-            return part.text.replace("{stacks}", stacks).replace("{parts}", parts)
+            placed = ", ".join(FullProgramSettings.placed_parts())
+            text = part.text.replace("{stacks}", stacks).replace("{parts}", parts)
+            return text.replace("{placed}", placed)
     annotation = info.annotation
     if annotation is bool:
         return "true or false"
@@ -197,6 +223,8 @@ def _field_of(key: object, path: Path) -> str:
     field = str(key).replace("-", "_")
     if field in FullProgramSettings.model_fields:
         return field
+    if instead := _former().get(field):
+        raise UsageError(f"--config {path}: {_shown(key)} is gone: {instead}")
     known = [each.replace("_", "-") for each in FullProgramSettings.model_fields]
     hint = meant(field.replace("_", "-"), known)
     raise UsageError(f"--config {path}: {_shown(key)} is not a setting{hint}")
@@ -275,7 +303,7 @@ _Groups = tuple[tuple[str, tuple[str, ...]], ...]
 _FIRST: Final[_Groups] = (
     (_CLUSTER, ("kubeconfig", "context")),
     ("passes, graces and budgets", (
-        "resync_seconds", "self_check_seconds", "startup_grace_seconds", "grace",
+        "resync_seconds", "startup_grace_seconds", "grace",
         "node_boot_budget_seconds", "model_startup_budget_seconds",
         "load_balancer_budget_seconds", "change_window_seconds", "model_namespaces",
     )),
@@ -284,8 +312,8 @@ _FIRST: Final[_Groups] = (
         "runtime_reasons", "runtime_window", "runtime_threshold",
     )),
     ("scraping of model pods", (
-        "scrape_via", "scrape_interval_seconds", "scrape_timeout_seconds", "scrape_concurrency",
-        "scrape_max_bytes", "scrape_max_series", "scrape_scheme", "scrape_port", "scrape_path",
+        "scrape_via", "scrape_interval_seconds", "scrape_timeout_seconds",
+        "scrape_scheme", "scrape_port", "scrape_path",
     )),
     ("events", ("emit", "disable_reasons", "release_namespace", "mirror_to_workload")),
     ("alerts", (
@@ -297,7 +325,6 @@ _FIRST: Final[_Groups] = (
         "components", "istio_namespace", "istiod_deployment",
         "gateway_auth_namespace", "gateway_auth_deployment", "gateway_auth_operator_deployment",
         "azure_authz_namespace", "azure_authz_deployment", "bbr_namespace", "bbr_deployment",
-        "network_policy_ignored_namespaces",
     )),
 )
 _LAST: Final[_Groups] = (
@@ -323,7 +350,8 @@ def _of_stacks() -> Iterator[tuple[str, tuple[str, ...]]]:
             for field in part.model_fields
             if field not in DaemonSettings.model_fields
         )
-        yield f"{stack.project}; an empty name switches a component off", tuple(fields)
+        if fields:
+            yield f"{stack.project}; an empty name switches a component off", tuple(fields)
 
 
 GROUPS: Final[_Groups] = (*_FIRST, *_of_stacks(), *_LAST)
@@ -361,6 +389,7 @@ def add_setting_flags(parser: Parser, *, daemon: bool) -> None:
     parser.add_argument(
         "--config", metavar="PATH", help="file of settings, YAML; STATUS_REPORTER_CONFIG"
     )
+    parser.former = {flag_of(field): instead for field, instead in _former().items()}
     for title, fields in GROUPS:
         # Flags of the cluster are needed so often that `--help` shows them.
         group = parser if title == _CLUSTER else parser.add_settings_group(title)
@@ -433,18 +462,16 @@ _METAVARS: Final = {
     "SECONDS": ("_seconds",),
     "ADDRESS": ("_address",),
     "SELECTOR": ("model_namespaces",),
-    "NAMESPACE": ("_namespace", "_namespaces"),
+    "NAMESPACE": ("_namespace",),
     "FLAG=VALUE": ("_flags",),
     "NAME": ("_deployment", "_name", "_id", "context"),
     "LEVEL": ("_level",),
     "REASON": ("_reasons",),
     "REASON=SECONDS": ("grace", "_window"),
-    "NAME=VALUE": ("_threshold",),
-    "NAME=MODE": ("components",),
+    "NAME=VALUE": ("_threshold", "components"),
     "STACK=MODE": ("stacks",),
     "MBPS": ("_mbps",),
-    "BYTES": ("_bytes",),
-    "NUMBER": ("_series", "_concurrency"),
+    "NUMBER": ("_series",),
     "KEY": ("_selector",),
     "PORT": ("_port",),
     "PATH": ("_path", "kubeconfig"),

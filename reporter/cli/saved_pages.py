@@ -23,7 +23,7 @@ from reporter.diagnosis.logs import Signature, read_log
 from reporter.diagnosis.wanted_evidence import together, wanted_logs
 from reporter.kube.client import KubeClient
 from reporter.kube.collecting import Collection
-from reporter.metrics.pages.reader import PageLimits, UnreadablePage
+from reporter.metrics.pages.reader import UnreadablePage
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.samples.sample import Failure, PodName, Scrape, Target, sample_of
 from reporter.metrics.samples.window import NONE, History, Judged, PodSamples
@@ -116,12 +116,12 @@ def _judged(target: Target, pages: Sequence[SavedPage], settings: EvaluationSett
     history = History(timedelta(seconds=period))
     keep, wanted = longest_window(settings), objectives(settings)
     for page in pages:
-        history = history.with_sample(sample_of(target, _scrape(page, settings), wanted), keep)
+        history = history.with_sample(sample_of(target, _scrape(page), wanted), keep)
     return Judged(history, judge(history, None, settings))
 
 
-def _scrape(page: SavedPage, settings: EvaluationSettings) -> Scrape:
-    most = settings.scrape_max_bytes
+def _scrape(page: SavedPage) -> Scrape:
+    most = FetchLimits().bytes
     at = Instant(page.at, page.at - _EPOCH)
     try:
         body = page.content
@@ -130,7 +130,7 @@ def _scrape(page: SavedPage, settings: EvaluationSettings) -> Scrape:
                 body = file.read(most + 1)
         if len(body) > most:
             return Scrape(at=at, failure=Failure.TOO_LARGE)
-        return Scrape(at=at, page=read_page(body, PageLimits(series=settings.scrape_max_series)))
+        return Scrape(at=at, page=read_page(body))
     except UnreadablePage as error:
         return Scrape(at=at, failure=Failure.UNREADABLE, detail=str(error))
     except OSError as error:
@@ -172,7 +172,7 @@ async def scrape(
     A page that cannot be fetched is left out: without it nothing is judged, so nothing is wrong.
     """
     endpoint = Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
-    limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
+    limits = FetchLimits(settings.scrape_timeout_seconds)
     fetch = ProxiedFetch(client, endpoint, limits)
     slots = asyncio.Semaphore(MOST_AT_ONCE)
     pages: list[DumpedPage] = []

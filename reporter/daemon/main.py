@@ -141,7 +141,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         writers=writers,
         evidence=evidence,
     )
-    self_check = SelfCheck(settings.self_check_seconds, tell=metrics.self_checked, changed=due.set)
+    self_check = SelfCheck(tell=metrics.self_checked, changed=due.set)
     passes = Passes(
         cluster,
         settings=settings,

@@ -71,7 +71,7 @@ class Passed:
 
 
 class SelfCheck:
-    """Repeats a pass from scratch every `every` seconds (0: never), and compares the results.
+    """Repeats a pass from scratch every `every` seconds (0: never) and compares the results.
 
     A pass reuses nearly everything that the one before it answered, read and indexed. If that were
     wrong once, a verdict would stay wrong as long as the process lives, unnoticed. The check gets
@@ -82,7 +82,7 @@ class SelfCheck:
 
     def __init__(
         self,
-        every: float,
+        every: float = 600.0,
         *,
         tell: Callable[[SelfCheckResult], None],
         changed: Callable[[], None],

@@ -54,6 +54,10 @@ _OUTSIDE: Final = (
 )
 
 
+CONCURRENCY: Final = 32
+"""How many pods are scraped at once by their IPs."""
+
+
 async def run_scraper(
     client: KubeClient,
     cluster: LiveCluster,
@@ -67,14 +71,14 @@ async def run_scraper(
     if settings.scrape_via is ScrapeVia.OFF:
         await asyncio.Event().wait()
     endpoint = attempt.Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
-    limits = attempt.FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
-    page = PageLimits(series=settings.scrape_max_series, clock=time.thread_time)
-    concurrency = settings.scrape_concurrency
+    limits = attempt.FetchLimits(settings.scrape_timeout_seconds)
+    page = PageLimits(clock=time.thread_time)
+    concurrency = CONCURRENCY
     async with AsyncExitStack() as stack:
         fetch: attempt.Fetch
         if settings.scrape_via is ScrapeVia.APISERVER_PROXY:
             fetch = attempt.ProxiedFetch(client, endpoint, limits)
-            concurrency = min(concurrency, attempt.MOST_AT_ONCE)
+            concurrency = attempt.MOST_AT_ONCE
         else:
             fetch = await stack.enter_async_context(attempt.DirectFetch(endpoint, limits))
         servers = await server_addresses(client.server)

@@ -44,8 +44,14 @@ _SECONDS: Final = 60.0
 
 
 def lease_places(settings: EvaluationSettings) -> frozenset[str]:
-    rows = (each for part in shared_parts(settings.catalogue) for each in part.controllers)
-    places = (settings.names_of(each.namespaces) for each in rows if each.leases)
+    places = (
+        settings.place_of(part.name, each.names, each.home)[1]
+        if each.home
+        else settings.names_of(each.namespaces)
+        for part in shared_parts(settings.catalogue)
+        for each in part.controllers
+        if each.leases
+    )
     return frozenset(chain((r.EVENT_NAMESPACE,), *places))
 
 

@@ -100,7 +100,7 @@ def need(
 
 
 SettingName: TypeAlias = str
-"""A field of the settings, such as `kthena_namespace`."""
+"""A field of the settings, such as `kaito_namespace`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +110,10 @@ class Controller:
     `reason` is raised when it is not ready. `part` is the shared part that it belongs to, by its
     name in `--components`; empty means the stack's own.
 
-    Where it is: `deployment` is the setting with its name; or `names` are Deployments whose names
-    no setting changes. `namespaces` is the setting with its namespaces, `else_namespaces` the
-    fallback if that is empty; all settings in `given` must have a value too. If it is in none of
+    Where it is: `names` are its Deployments, and `home` the namespaces where they may be; a place
+    in `--components` replaces both. Or `deployment` is the setting with its name, and `namespaces`
+    the setting with its namespaces, `else_namespaces` the fallback if that is empty; all settings
+    in `given` must have a value too. If it is in none of
     these namespaces, it is found in any other by the end of the image for each of `names`, a path
     of two or three parts (`images`), or by a label that its project ships it with, `key=value`
     (`labels`), because some registry mirrors rename the image. `revisions`: Deployments named
@@ -130,7 +131,8 @@ class Controller:
 
     reason: str
     part: str = ""
-    namespaces: SettingName
+    home: tuple[str, ...] = ()
+    namespaces: SettingName = ""
     else_namespaces: SettingName = ""
     deployment: SettingName = ""
     names: tuple[str, ...] = ()

@@ -200,15 +200,19 @@ def _standing(found: tuple[o.Deployment, ...]) -> tuple[bool, float, bool]:
 def _made(
     controller: Controller, stack: str, settings: EvaluationSettings
 ) -> Iterator[ControlPlaneComponent]:
-    """Yield the Deployments of a row, configured by the settings that it names."""
-    place = controller.namespaces
-    if controller.else_namespaces and not settings.has(place):
-        place = controller.else_namespaces
-    given = (*((controller.deployment,) if controller.deployment else ()), place, *controller.given)
+    """Yield the Deployments of a row, configured by `components` or the settings that it names."""
     part = controller.part or stack
+    place, given = controller.namespaces, controller.given
+    if controller.home:
+        names, namespaces = settings.place_of(part, controller.names, controller.home)
+    else:
+        if controller.else_namespaces and not settings.has(place):
+            place = controller.else_namespaces
+        given = (*filter(None, (controller.deployment, place)), *given)
+        names = controller.names or (settings.text_of(controller.deployment),)
+        namespaces = settings.names_of(place)
     own = stack if controller.with_stack else ""
     mode = settings.component(part, given, stack=own, with_stack=not controller.optional)
-    names = controller.names or (settings.text_of(controller.deployment),)
     count = len(names)
     marks = zip_longest(names, controller.images[:count], controller.labels[:count], fillvalue="")
     for name, image, label in marks:
@@ -216,7 +220,7 @@ def _made(
             row=controller,
             part=part,
             deployment=name,
-            namespaces=settings.names_of(place),
+            namespaces=namespaces,
             image=image,
             label=label,
             mode=mode,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from reporter.daemon.pod_scraping import SampleStore
+from reporter.daemon.pod_scraping import CONCURRENCY, SampleStore
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.samples.sample import Scrape, Target
 from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
@@ -94,7 +94,7 @@ async def _rounds(settings: FullDaemonSettings) -> tuple[float, float]:
     """Return the least processor time and time of some rounds."""
     async with _pods(0) as targets, _attempts(targets.port, settings) as scrape:
         store = _store(settings)
-        free = asyncio.Semaphore(settings.scrape_concurrency)
+        free = asyncio.Semaphore(CONCURRENCY)
 
         async def one(target: Target) -> None:
             async with free:
@@ -129,7 +129,7 @@ async def _with_hanging(settings: FullDaemonSettings) -> tuple[float, float]:
             find,
             tell,
             period=settings.scrape_period,
-            concurrency=settings.scrape_concurrency,
+            concurrency=CONCURRENCY,
             targets_due=asyncio.Event(),
             observer=_Unobserved(),
         )
@@ -184,7 +184,7 @@ async def _pods(hanging: int) -> AsyncIterator[_Targets]:
 
 @asynccontextmanager
 async def _attempts(port: int, settings: FullDaemonSettings) -> AsyncIterator[Attempts]:
-    limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
+    limits = FetchLimits(settings.scrape_timeout_seconds)
     async with DirectFetch(Endpoint(port=port), limits) as fetch:
         with Attempts(fetch, read_page) as attempts:
             yield attempts

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.suppression import pod_rows_of
-from reporter.daemon.pod_scraping import SampleStore
+from reporter.daemon.pod_scraping import CONCURRENCY, SampleStore
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import Page, read_page
 from reporter.metrics.samples.sample import ContainerRun, Scrape, Target
@@ -103,12 +103,12 @@ class Watch:
 
     @asynccontextmanager
     async def _watching(self) -> AsyncIterator[None]:
-        limits = FetchLimits(self._settings.scrape_timeout_seconds, self._settings.scrape_max_bytes)
+        limits = FetchLimits(self._settings.scrape_timeout_seconds)
         async with DirectFetch(Endpoint(port=self._port), limits) as fetch:
             with Attempts(fetch, self._read) as attempts:
                 scraper = Scraper(
                     attempts, self._find, self._tell, period=self._settings.scrape_period,
-                    concurrency=self._settings.scrape_concurrency, targets_due=self._due, observer=_Unobserved(),
+                    concurrency=CONCURRENCY, targets_due=self._due, observer=_Unobserved(),
                 )  # fmt: skip
                 running = asyncio.create_task(scraper.run())
                 try:
@@ -120,9 +120,7 @@ class Watch:
 
     def _read(self, body: bytes) -> Page:
         """Read a page as the daemon does, and hold each of its values to prometheus-client."""
-        page = read_page(
-            body, PageLimits(series=self._settings.scrape_max_series, clock=time.thread_time)
-        )
+        page = read_page(body, PageLimits(clock=time.thread_time))
         names = all_names(body)
         read, expected = set(ours(body, *names)), set(theirs(body, *names))
         if read != expected or not expected:

@@ -7,6 +7,7 @@ import yaml
 
 from reporter.arguments import Parser
 from reporter.cli.configure import FullProgramSettings, add_setting_flags, settings_from
+from reporter.setting_types import PartPlace
 from reporter.stacks.settings import FullDaemonSettings
 from tests.helm.charts import NAMESPACE, RELEASE, REPORTER, load, render
 from tests.tables import Stack
@@ -34,6 +35,10 @@ def parsed(values=None) -> FullProgramSettings:
 
 def plain(value: object) -> object:
     value = str(value) if isinstance(value, Path) else value
+    if isinstance(value, dict):
+        return {
+            key: str(each) if isinstance(each, PartPlace) else each for key, each in value.items()
+        }
     return list(value) if isinstance(value, tuple) else value
 
 

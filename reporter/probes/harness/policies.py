@@ -229,7 +229,7 @@ def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
     named = {name for each in _sources(policy) for name in _named(each)}
     missing = sorted(
         name
-        for name in named.difference(scope.settings.network_policy_ignored_namespaces)
+        for name in named - scope.settings.network_policy_ignored
         if scope.snapshot.lacks(r.NAMESPACES, "", name)
     )
     if missing:

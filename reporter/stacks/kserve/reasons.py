@@ -21,6 +21,10 @@ from reporter.stacks.kserve import objects
 STACK: Final = "kserve"
 """Its name in `--stacks`."""
 
+HOME: Final = ("kserve", "opendatahub", "redhat-ods-applications")
+"""Namespaces where the controller may be; the last two are those of Open Data Hub and OpenShift AI
+(github.com/opendatahub-io/opendatahub-operator)."""
+
 INFERENCESERVICE_KIND: Final = SubjectKind("inferenceservice")
 
 INFERENCESERVICES: Final = Resource(

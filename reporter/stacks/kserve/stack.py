@@ -10,7 +10,6 @@ from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
-    from reporter.settings import EvaluationSettings
 
 
 _MADE_FOR: Final = "serving.kserve.io/inferenceservice"
@@ -52,12 +51,6 @@ OF_KNATIVE: Final[tuple[Need, ...]] = (
 KNATIVE: Final = "knative"
 
 
-def _settings() -> "tuple[type[EvaluationSettings], ...]":
-    from reporter.stacks.kserve.settings import KserveSettings
-
-    return (KserveSettings,)
-
-
 def _probes() -> "StackProbes":
     from reporter.stacks.kserve.probes import PROBES
 
@@ -75,23 +68,23 @@ KSERVE: Final = Stack(
     controllers=(
         Controller(
             reason=reasons.CLUSTER_KSERVE,
-            deployment="kserve_deployment",
+            names=("kserve-controller-manager",),
+            home=reasons.HOME,
             images=("kserve-controller",),
             labels=("control-plane=kserve-controller-manager",),
             leases=("kserve-controller-manager-leader-lock",),
             observes=True,
-            namespaces="kserve_namespace",
             needs=OF_KSERVE,
             governs=True,
         ),
         Controller(
             reason=reasons.CLUSTER_KNATIVE,
-            deployment="knative_deployment",
+            names=("controller",),
+            home=("knative-serving",),
             images=("serving/cmd/controller",),
             leases=("controller.knative.dev.serving.pkg.reconciler.revision.reconciler.00-of-01",),
             observes=True,
             part=KNATIVE,
-            namespaces="knative_namespace",
             needs=OF_KNATIVE,
             governs=True,
             optional=True,  # KServe's Standard mode does not need it
@@ -101,7 +94,6 @@ KSERVE: Final = Stack(
         RequiredKind(
             crd=reasons.INFERENCESERVICES.crd_name,
             owner="KServe",
-            settings=("kserve_deployment", "kserve_namespace"),
             needs=LEFT_OF_KSERVE,
             of=(reasons.STACK,),
         ),
@@ -119,6 +111,6 @@ KSERVE: Final = Stack(
         required="Deployment `kserve-controller-manager`; in Knative mode Deployment `controller` "
         "of Knative Serving",
     ),
-    settings=_settings,
+    settings=tuple,
     probes=_probes,
 )

@@ -5,8 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import model_validator
 
-from reporter.setting_types import DeploymentName, Namespaces, SettingError, StackMode, YamlSwitch
-from reporter.settings import DaemonSettings, EvaluationSettings
+from reporter.setting_types import SettingError, StackMode, YamlSwitch
+from reporter.settings import DaemonSettings
 from reporter.stacks.kthena.reasons import STACK
 
 
@@ -16,14 +16,6 @@ class StatusOwnership(StrEnum):
     OFF = "off"
     ROLES = "roles"
     FULL = "full"
-
-
-class KthenaSettings(EvaluationSettings):
-    kthena_namespace: Namespaces = ("kthena-system",)
-    """Namespaces where the Kthena controller may be."""
-
-    kthena_deployment: DeploymentName = "kthena-controller-manager"
-    """Deployment of the Kthena controller. Empty: not probed."""
 
 
 class KthenaDaemonSettings(DaemonSettings):

@@ -34,9 +34,9 @@ PODS_OF_MODELSERVINGS: Final = need(
 
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":
-    from reporter.stacks.kthena.settings import KthenaDaemonSettings, KthenaSettings
+    from reporter.stacks.kthena.settings import KthenaDaemonSettings
 
-    return (KthenaSettings, KthenaDaemonSettings)
+    return (KthenaDaemonSettings,)
 
 
 def _probes() -> "StackProbes":
@@ -62,11 +62,11 @@ KTHENA: Final = Stack(
     controllers=(
         Controller(
             reason=reasons.CLUSTER_KTHENA,
-            deployment="kthena_deployment",
+            names=("kthena-controller-manager",),
+            home=("kthena-system",),
             images=("kthena-controller-manager",),
             leases=("lease.kthena.controller-manager",),
             observes=True,
-            namespaces="kthena_namespace",
             needs=OF_KTHENA,
             governs=True,
         ),
@@ -76,7 +76,6 @@ KTHENA: Final = Stack(
             crd=reasons.MODELSERVINGS.crd_name,
             owner="Kthena",
             instead=(reasons.MODELSERVINGS_FORMER.crd_name,),
-            settings=("kthena_deployment", "kthena_namespace"),
             needs=(PODS_OF_MODELSERVINGS,),
             of=(reasons.STACK,),
         ),

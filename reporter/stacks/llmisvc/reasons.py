@@ -28,6 +28,10 @@ from reporter.stacks.llmisvc import objects
 STACK: Final = "llmisvc"
 """Its name in `--stacks`: the short name of the kind, and of its controller."""
 
+HOME: Final = ("kserve", "opendatahub", "redhat-ods-applications")
+"""Namespaces where the controller, and the configs that it brings, may be; the last two are those
+of Open Data Hub and OpenShift AI (github.com/opendatahub-io/opendatahub-operator)."""
+
 LLM_KIND: Final = SubjectKind("llminferenceservice")
 
 # The stored version comes first: the controller's webhook converts the other one, which cannot be

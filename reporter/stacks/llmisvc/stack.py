@@ -9,7 +9,6 @@ from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
-    from reporter.settings import EvaluationSettings
 
 
 OF_LLMISVC: Final[tuple[Need, ...]] = (
@@ -45,12 +44,6 @@ OF_LWS: Final[tuple[Need, ...]] = (
 LWS: Final = "lws"
 
 
-def _settings() -> "tuple[type[EvaluationSettings], ...]":
-    from reporter.stacks.llmisvc.settings import LlmisvcSettings
-
-    return (LlmisvcSettings,)
-
-
 def _probes() -> "StackProbes":
     from reporter.stacks.llmisvc.probes import PROBES
 
@@ -68,24 +61,24 @@ LLMISVC: Final = Stack(
     controllers=(
         Controller(
             reason=reasons.CLUSTER_LLMISVC,
-            deployment="llmisvc_deployment",
+            names=("llmisvc-controller-manager",),
+            home=reasons.HOME,
             images=("llmisvc-controller",),
             labels=("control-plane=llmisvc-controller-manager",),
             leases=("llminferenceservice-kserve-controller-manager",),
             makes_for=("LLMInferenceService",),
             observes=True,
-            namespaces="llmisvc_namespace",
             needs=OF_LLMISVC,
             governs=True,
         ),
         Controller(
             reason=reasons.CLUSTER_LWS,
-            deployment="lws_deployment",
+            names=("lws-controller-manager",),
+            home=("lws-system",),
             images=("lws/lws",),
             leases=("b8b2488c.x-k8s.io",),
             makes_for=("LeaderWorkerSet",),
             part=LWS,
-            namespaces="lws_namespace",
             needs=OF_LWS,
             governs=True,
             optional=True,  # only multi-node replicas need it
@@ -95,7 +88,6 @@ LLMISVC: Final = Stack(
         RequiredKind(
             crd=reasons.LLMS.crd_name,
             owner="KServe",
-            settings=("llmisvc_deployment", "llmisvc_namespace"),
             needs=LEFT_OF_LLMISVC,
             of=(reasons.STACK,),
         ),
@@ -115,6 +107,6 @@ LLMISVC: Final = Stack(
         required="Deployment `llmisvc-controller-manager`; for multi-node replicas Deployment "
         "`lws-controller-manager`",
     ),
-    settings=_settings,
+    settings=tuple,
     probes=_probes,
 )

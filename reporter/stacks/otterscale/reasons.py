@@ -21,6 +21,10 @@ from reporter.stacks.otterscale import objects
 from reporter.stacks.otterscale.manifests import names
 
 STACK: Final = "otterscale"
+
+OPERATOR_NAMES: Final = ("model-operator-controller-manager",)
+OPERATOR_HOME: Final = ("otterscale-system",)
+"""The Deployment of the model operator, and the namespace where it may be."""
 """Its name in `--stacks`."""
 
 MadeResource: TypeAlias = Resource[objects.Made]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 
-from reporter.setting_types import Allowed, DeploymentName, Namespaces, words_of
+from reporter.setting_types import Allowed, words_of
 from reporter.settings import EvaluationSettings
 from reporter.stacks.otterscale.manifests.names import Given
 from reporter.stacks.otterscale.operator_flags import FLAGS, given_of
@@ -25,13 +25,7 @@ OperatorFlags = Annotated[
 
 
 class OtterscaleSettings(EvaluationSettings):
-    """Where OtterScale's model operator may be, and how it is set up."""
-
-    otterscale_namespace: Namespaces = ("otterscale-system",)
-    """Namespaces where OtterScale's model operator may be."""
-
-    otterscale_deployment: DeploymentName = "model-operator-controller-manager"
-    """Deployment of OtterScale's model operator. Empty: not probed."""
+    """How OtterScale's model operator is set up."""
 
     otterscale_operator_flags: OperatorFlags = {}  # noqa: RUF012  # pydantic copies it
     """Flags that OtterScale's model operator runs with; drift from them is reported too."""

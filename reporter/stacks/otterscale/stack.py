@@ -53,8 +53,6 @@ DEPLOYMENTS_OF_MODELSERVICES: Final = need(
 )
 
 
-_CONFIGURED: Final = ("otterscale_deployment", "otterscale_namespace")
-
 _USED: Final[tuple[tuple[Resource[KubeObject], str, tuple[Need, ...]], ...]] = (
     (r.GATEWAYS, "Gateway API", (ROUTED_MODELSERVICES,)),
     (r.HTTPROUTES, "Gateway API", (ROUTED_MODELSERVICES,)),
@@ -93,10 +91,10 @@ OTTERSCALE: Final = Stack(
     controllers=(
         Controller(
             reason=reasons.CLUSTER_OTTERSCALE,
-            deployment="otterscale_deployment",
+            names=reasons.OPERATOR_NAMES,
+            home=reasons.OPERATOR_HOME,
             images=("model-operator",),
             observes=True,
-            namespaces="otterscale_namespace",
             needs=OF_OTTERSCALE,
             governs=True,
         ),
@@ -105,7 +103,6 @@ OTTERSCALE: Final = Stack(
         RequiredKind(
             crd=reasons.MODELSERVICES.crd_name,
             owner="OtterScale's model operator",
-            settings=_CONFIGURED,
             needs=(DEPLOYMENTS_OF_MODELSERVICES,),
             of=(reasons.STACK,),
         ),
@@ -113,7 +110,6 @@ OTTERSCALE: Final = Stack(
             RequiredKind(
                 crd=resource.crd_name,
                 owner=owner,
-                settings=_CONFIGURED,
                 needs=needs,
                 only_needed=True,
             )

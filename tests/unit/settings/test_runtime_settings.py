@@ -114,7 +114,6 @@ def test_the_port_has_the_name_of_the_reference_too(flag):
         "--scrape-interval-seconds=0",
         "--scrape-interval-seconds=soon",
         "--scrape-timeout-seconds=0",
-        "--scrape-concurrency=1",
         "--scrape-port=65536",
         "--scrape-path=metrics",
         "--scrape-path=/metrics?name[]=a",
@@ -122,8 +121,6 @@ def test_the_port_has_the_name_of_the_reference_too(flag):
         "--scrape-scheme=ftp",
         "--scrape-selector=app=vllm",
         "--scrape-selector=",
-        "--scrape-max-bytes=1",
-        "--scrape-max-series=0",
     ],
 )
 def test_what_is_not_allowed(flag):

@@ -13,7 +13,14 @@ from reporter.probes.scope import SubjectScope
 from reporter.served.role import Containers, ServedRole
 from reporter.stacks.llmisvc.derived import AskedFor, wanted
 from reporter.stacks.llmisvc.objects import LLMInferenceService, LLMInferenceServiceConfig, Workload
-from reporter.stacks.llmisvc.reasons import CONFIGS, LEADERWORKERSETS, LLM_PART, PART_OF
+from reporter.stacks.llmisvc.reasons import (
+    CONFIGS,
+    HOME,
+    LEADERWORKERSETS,
+    LLM_PART,
+    PART_OF,
+    STACK,
+)
 from reporter.workload.owners import is_false
 from reporter.workload.routing import Parent, parent_of
 
@@ -54,7 +61,8 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     @property
     def config_places(self) -> tuple[str, ...]:
         """Where a config may be: its own namespace, then that of the controller."""
-        return tuple(dict.fromkeys((self.place, *self.settings.names_of("llmisvc_namespace"))))
+        _, homes = self.settings.place_of(STACK, (), HOME)
+        return tuple(dict.fromkeys((self.place, *homes)))
 
     def config(self, name: str) -> LLMInferenceServiceConfig | None:
         """Return a config by name; its own namespace takes precedence."""

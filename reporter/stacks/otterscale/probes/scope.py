@@ -21,7 +21,12 @@ from reporter.stacks.otterscale.manifests.names import Given, OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import Children, Manifest, recover, wanted
 from reporter.stacks.otterscale.objects import FAIL_OPEN, ModelService
 from reporter.stacks.otterscale.operator_flags import given_by
-from reporter.stacks.otterscale.reasons import MODELSERVICES
+from reporter.stacks.otterscale.reasons import (
+    MODELSERVICES,
+    OPERATOR_HOME,
+    OPERATOR_NAMES,
+    STACK,
+)
 from reporter.stacks.otterscale.settings import OtterscaleSettings
 from reporter.workload.pod import counts, is_ready
 
@@ -179,9 +184,8 @@ def _children_of(service: ModelService, snapshot: Snapshot) -> Children:
 
 def _given_by_operator(snapshot: Snapshot, settings: OtterscaleSettings) -> Given:
     """Return the settings in the arguments of the operator's own Deployment."""
-    name = settings.otterscale_deployment
-    places = settings.otterscale_namespace if name else ()
-    there = (snapshot[r.DEPLOYMENTS].get(each, name) for each in places)
+    named, places = settings.place_of(STACK, OPERATOR_NAMES, OPERATOR_HOME)
+    there = (snapshot[r.DEPLOYMENTS].get(place, name) for place in places for name in named)
     found = next((each for each in there if each is not None), None)
     containers = (found.spec.template.spec.containers if found else None) or ()
     return given_by(chain.from_iterable(each.args or () for each in containers))

@@ -167,23 +167,26 @@ def test_a_component_governs_where_a_row_of_suppression_rests_on_it():
     assert governing == {row.upstream for row in SUPPRESSION} - of_no_component
 
 
-def switched_off(field):
-    """The components that an empty setting switches off, and whether all others are missing."""
-    empty = type(FullEvaluationSettings.model_fields[field].default)()
-    settings = FullEvaluationSettings(**{field: empty})
+def switched_off(**given):
+    """The components that a setting switches off, and whether all others are missing."""
+    settings = FullEvaluationSettings(**given)
     off = EVERY - {each.deployment for each in components(settings)}
     assert probe(*healthy_cluster(*off), settings=settings) == []
     return off
 
 
 def test_a_component_that_is_switched_off_is_not_missed():
-    """By its name or by its namespaces, whichever is empty; each can be."""
+    """By its name or by its namespaces, whichever is empty, or as a part; each can be."""
     switches = {
-        field: switched_off(field)
+        field: switched_off(**{field: () if field.endswith("_namespace") else ""})
         for field, info in FullEvaluationSettings.model_fields.items()
         if info.default
         and field.endswith(("_deployment", "_namespace"))
         and field != "release_namespace"
+    }
+    switches |= {
+        part: switched_off(components={part: "off"})
+        for part in FullEvaluationSettings.placed_parts()
     }
     assert [field for field, off in switches.items() if not off] == []
     assert set().union(*switches.values()) == EVERY
@@ -366,8 +369,10 @@ def test_an_empty_name_switches_it_off_in_any_mode():
     ] == []
 
 
-def empty(component) -> dict[str, str]:
-    """The setting that has the component's name, emptied."""
+def empty(component) -> dict[str, object]:
+    """The setting that has the component's name, emptied; or its part, switched off."""
+    if component.row.home:
+        return {"components": {component.part: "off"}}
     fields = FullEvaluationSettings.model_fields
     (name,) = (key for key, each in fields.items() if each.default == component.deployment)
     return {name: ""}

@@ -322,13 +322,6 @@ def test_told_all_the_same(reason, docs, options):
     assert len(told(reason, *docs, **options)) == 1
 
 
-def test_the_ignored_names_are_a_setting():
-    """Without exemptions, the chart's defaults are reported as well."""
-    settings = FullEvaluationSettings(network_policy_ignored_namespaces=())
-    (finding,) = told(POLICY, *admits(*CHART), settings=settings)
-    assert finding.message.endswith("exist: kaito-system, kube-system, monitoring")
-
-
 @pytest.mark.parametrize(("state", "count"), [({}, 1), ({NAMESPACES: FORBIDDEN}, 0)])
 def test_a_namespace_is_not_expected_where_none_can_be_looked_for(state, count):
     snapshot = snapshot_of(*admits("keda", "nowhere"))

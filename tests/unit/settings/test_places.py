@@ -1,0 +1,61 @@
+"""Where shared parts are, and what is said to who gives a setting that is gone."""
+
+import pytest
+
+from reporter.cli.configure import load_settings, misspelt_variables
+from reporter.cli.main import main
+from reporter.errors import UsageError
+from reporter.stacks.settings import FullEvaluationSettings
+from reporter.workload.components import components
+
+GONE = {
+    "kserve_namespace": "use --components kserve=[NAMESPACE/]DEPLOYMENT",
+    "lws_deployment": "use --components lws=[NAMESPACE/]DEPLOYMENT",
+    "scrape_max_bytes": "pages may have 8 MiB",
+}
+
+
+def places(part, **settings):
+    """The Deployments of a part, where they may be, and whether they are expected."""
+    found = components(FullEvaluationSettings(**settings))
+    return [(each.deployment, each.namespaces, each.mode) for each in found if each.part == part]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("kthena=auto", [("kthena-controller-manager", ("kthena-system",), "auto")]),
+        ("kthena=mine", [("mine", ("kthena-system",), "on")]),
+        ("kthena=a/mine", [("mine", ("a",), "on")]),
+        ({"kthena": "a/mine"}, [("mine", ("a",), "on")]),
+        ("kthena=off", []),
+    ],
+)
+def test_a_place(given, found):
+    """Whoever names a part expects it."""
+    assert places("kthena", components=given) == found
+
+
+@pytest.mark.parametrize(
+    "value", ["kthena=a/b/c", "kthena=A", "kthena=/b", "kthena=a/", "kaito=a/b"]
+)
+def test_what_is_no_place(value):
+    """Parts with flags of their own are placed by these."""
+    with pytest.raises(UsageError, match="--components"):
+        load_settings({"components": value})
+
+
+@pytest.mark.parametrize("field", GONE)
+def test_a_setting_that_is_gone(monkeypatch, tmp_path, capsys, field):
+    """Each source says what to use instead."""
+    name = field.replace("_", "-")
+    assert main(["check", f"--{name}=1"]) == 2
+    assert f"--{name} is gone: {GONE[field]}" in capsys.readouterr().err
+    file = tmp_path / "settings.yaml"
+    file.write_text(f"{name}: 1\n")
+    with pytest.raises(UsageError, match=f"'{name}' is gone: "):
+        load_settings({}, str(file))
+    monkeypatch.setenv(f"STATUS_REPORTER_{field.upper()}", "1")
+    with pytest.raises(UsageError, match=f"STATUS_REPORTER_{field.upper()} is gone: "):
+        load_settings({})
+    assert misspelt_variables() == []
