@@ -1,6 +1,6 @@
 """A static cluster: objects with their statuses on a real API server, without controllers.
 
-That is enough for a single look, and five operators need not be played.
+That is enough for a single pass, and five operators need not be played.
 """
 
 import asyncio

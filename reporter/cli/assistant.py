@@ -25,7 +25,7 @@ from reporter.cli.cluster import read_cluster
 from reporter.cli.configure import ProgramSettings
 from reporter.cli.daemon_report import HISTORY, REPORT, fetch
 from reporter.cli.explain import explained
-from reporter.cli.one_look import look_at_dump
+from reporter.cli.single_pass import dump_input
 from reporter.errors import UsageError
 from reporter.kube.errors import KubeError
 from reporter.model.subject import CLUSTER_KIND
@@ -162,8 +162,8 @@ class Tools:
         if asked.url:
             return self._fetched(HISTORY)
         if asked.sources:
-            look = look_at_dump(asked, self.settings)
-            snapshot, now = look.snapshot, look.now
+            given = dump_input(asked, self.settings)
+            snapshot, now = given.snapshot, given.now
         else:
             snapshot, now = asyncio.run(read_cluster(self.settings)), datetime.now(UTC)
         document = history_document(map(recorded, records_of(snapshot)), now)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from reporter.arguments import PROGRAM, Parser
-from reporter.cli import one_look
+from reporter.cli import single_pass
 from reporter.cli.configure import EPILOG, ProgramSettings, add_setting_flags, settings_from
 from reporter.cli.rendering import View, add_options, exit_status_of, require_sense, view_of, write
 from reporter.errors import UsageError
@@ -81,7 +81,7 @@ def check(arguments: argparse.Namespace, program: str) -> int:
 
         # The output reports errors; log lines would come before its first line.
         logs.configure("error", settings.log_format)
-    arguments.manifests = one_look.read_manifests(arguments.manifests)
+    arguments.manifests = single_pass.read_manifests(arguments.manifests)
     if arguments.watch:
         from reporter.cli.rendering import watch
 
@@ -114,23 +114,23 @@ def _require_dump_flags(arguments: argparse.Namespace) -> None:
 
 
 def viewed(arguments: argparse.Namespace, settings: ProgramSettings) -> View:
-    look = (
-        one_look.look_at_dump(arguments, settings)
+    given = (
+        single_pass.dump_input(arguments, settings)
         if arguments.sources
-        else asyncio.run(one_look.look_at_cluster(arguments, settings))
+        else asyncio.run(single_pass.cluster_input(arguments, settings))
     )
-    namespace = arguments.namespace or look.only
-    look = one_look.with_manifests(look, arguments.manifests, settings, namespace=namespace)
-    report = one_look.judged(look, arguments, settings)
+    namespace = arguments.namespace or given.only
+    given = single_pass.with_manifests(given, arguments.manifests, settings, namespace=namespace)
+    report = single_pass.judged(given, arguments, settings)
     if arguments.sources or settings.pod_logs:
         from reporter.sinks.pod_view import crashes_of, with_last_lines
 
-        crashes = crashes_of(report, look.snapshot)
+        crashes = crashes_of(report, given.snapshot)
         lines = (
-            one_look.lines_in_dump(look.snapshot, crashes, whole=settings.pod_logs)
+            single_pass.lines_in_dump(given.snapshot, crashes, whole=settings.pod_logs)
             if arguments.sources
-            else asyncio.run(one_look.read_crash_logs(settings, crashes))
+            else asyncio.run(single_pass.read_crash_logs(settings, crashes))
         )
         report = with_last_lines(report, lines)
-    look = one_look.compared(look, report, arguments, settings=settings)
-    return view_of(report, look, settings, namespace=namespace)
+    given = single_pass.compared(given, report, arguments, settings=settings)
+    return view_of(report, given, settings, namespace=namespace)

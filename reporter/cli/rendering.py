@@ -23,7 +23,7 @@ import yaml
 
 from reporter.arguments import NARROWEST, PROGRAM, USAGE_STATUS, Parser
 from reporter.cli.configure import ProgramSettings
-from reporter.cli.one_look import CheckInput, judged, live_look, with_manifests
+from reporter.cli.single_pass import CheckInput, judged, live_input, with_manifests
 from reporter.errors import UsageError
 from reporter.interrupts import own_interrupts
 from reporter.model.report import Report
@@ -65,19 +65,19 @@ class View:
 
 
 def view_of(
-    report: Report, look: CheckInput, settings: ProgramSettings, *, namespace: str = ""
+    report: Report, given: CheckInput, settings: ProgramSettings, *, namespace: str = ""
 ) -> View:
-    about = f"{look.about}; namespace {namespace}" if namespace else look.about
-    notes = (*look.passed_over, *look.notes)
+    about = f"{given.about}; namespace {namespace}" if namespace else given.about
+    notes = (*given.passed_over, *given.notes)
 
     def document() -> bytes:
-        passed_over = {"notLookedAt": list(look.passed_over)} if look.passed_over else None
+        passed_over = {"notLookedAt": list(given.passed_over)} if given.passed_over else None
         return report_json(report, settings, passed_over)
 
     return View(
         report=report,
         document=document,
-        page=lambda: page_of(report, look.about, notes, snapshot=look.snapshot),
+        page=lambda: page_of(report, given.about, notes, snapshot=given.snapshot),
         about=about,
         notes=notes,
     )
@@ -353,17 +353,17 @@ def essence(report: Report) -> object:
 
 async def _show_changes(arguments: argparse.Namespace, settings: ProgramSettings) -> None:
     from reporter.cli.cluster import watched_cluster
-    from reporter.cli.one_look import evidence_of
+    from reporter.cli.single_pass import evidence_of
     from reporter.diagnosis.wanted_evidence import wanted_evidence
     from reporter.workload.components import with_verdicts
 
     def view(snapshot: Snapshot) -> View:
-        look = live_look(snapshot, arguments, settings)
-        look = with_manifests(
-            look, arguments.manifests, settings, namespace=arguments.namespace or ""
+        given = live_input(snapshot, arguments, settings)
+        given = with_manifests(
+            given, arguments.manifests, settings, namespace=arguments.namespace or ""
         )
-        report = judged(look, arguments, settings)
-        return view_of(report, look, settings, namespace=arguments.namespace or "")
+        report = judged(given, arguments, settings)
+        return view_of(report, given, settings, namespace=arguments.namespace or "")
 
     screen = Screen(sys.stdout, sys.stderr)
     due = asyncio.Event()

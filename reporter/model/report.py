@@ -157,7 +157,7 @@ class ResolvedFinding:
     `message` is exactly the Event's message, suffixes included. `stale`: a resource that the reason
     reads is unknown now; the disposition is the last known one. `since` is the start of the
     episode; if the start was neither seen nor written in the object (`age_known` is false), a
-    single look takes the fault to be as old as it needs to be to fire, but not older than
+    single pass takes the fault to be as old as it needs to be to fire, but not older than
     `not_before`. `fires_at` is the earliest time at which it fires or its hold ends. `by` are the
     reasons that hold, suppress or outrank it. `rests_on` are the causes that its faults depend on,
     such as a lost node. `mutes` of a firing finding mute some of its faults, which the message

@@ -1,7 +1,7 @@
 """Turn findings, memory and the time into a report, by the rules of docs/architecture.md; pure."""
 
-from reporter.resolution.grace import OneLook
+from reporter.resolution.grace import SinglePass
 from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import Resolution, resolve
 
-__all__ = ["Memory", "OneLook", "Resolution", "resolve"]
+__all__ = ["Memory", "Resolution", "SinglePass", "resolve"]

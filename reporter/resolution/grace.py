@@ -18,7 +18,7 @@ that breaks now would be reported at once, and so would a model that is edited i
 is as old as its start-up budget. Ignoring it fails too: each new object would have its grace twice
 after a restart.
 
-A single look knows nothing else, so a fault without a time counts as old enough to be reported, but
+A single pass knows nothing else, so a fault without a time counts as old enough to be reported, but
 never as older than its subject.
 
 A budget is for what may legitimately take long, such as loading a model. It has its own clock for
@@ -65,7 +65,7 @@ PASSING: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class OneLook:
+class SinglePass:
     """An evaluation without earlier passes, as `check` makes it.
 
     A finding without a time of its own counts as first seen `observed_for` ago, or, with None, as
@@ -138,7 +138,7 @@ def place_in_time(
     now: Instant,
     *,
     settings: EvaluationSettings,
-    one_look: OneLook | None,
+    single_pass: SinglePass | None,
     subject_created: datetime | None = None,
     judged: datetime | None = None,
     handed: datetime | None = None,
@@ -147,7 +147,7 @@ def place_in_time(
 
     Several findings about one object are one fault; the worst ripe one provides the message. A ripe
     fault stays ripe if its cause changes, unless it has a budget, which may start again.
-    `subject_created` limits the age in a single look. `judged` is when an earlier pass could judge
+    `subject_created` limits the age in a single pass. `judged` is when an earlier pass could judge
     the same reason, `handed` when another process saw the fault begin.
     """
     before = remembered
@@ -155,7 +155,7 @@ def place_in_time(
         remembered = None
     if remembered is None:
         since_when = partial(
-            _since, now=now, settings=settings, one_look=one_look,
+            _since, now=now, settings=settings, single_pass=single_pass,
             subject_created=subject_created, judged=judged,
         )  # fmt: skip
         since, age_known = min(map(since_when, findings), key=lambda each: (each[0], not each[1]))
@@ -268,7 +268,7 @@ def _since(
     *,
     now: Instant,
     settings: EvaluationSettings,
-    one_look: OneLook | None,
+    single_pass: SinglePass | None,
     subject_created: datetime | None,
     judged: datetime | None,
 ) -> tuple[datetime, bool]:
@@ -282,9 +282,9 @@ def _since(
     seen_without = created is not None and judged is not None and created < judged
     if created is not None and not seen_without and now.wall - created < delay:
         return min(created, now.wall), True
-    if one_look is None:
+    if single_pass is None:
         return now.wall, True
-    observed_for = one_look.observed_for
+    observed_for = single_pass.observed_for
     seen_since = now.wall - (delay if observed_for is None else observed_for)
     if subject_created is not None and subject_created > seen_since:
         return min(subject_created, now.wall), True

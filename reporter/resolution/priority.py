@@ -162,8 +162,8 @@ def mark_primary(
             by_subject.setdefault(cause.subject, []).append(cause.key)
     stale = {each.key for each in ordered if each.stale}
     before = dict(state.memory.primaries)
-    # Our recorded Events say which were primary; a single look uses the order only.
-    for record in state.records.going_on if state.one_look is None else ():
+    # Our recorded Events say which were primary; a single pass uses the order only.
+    for record in state.records.going_on if state.single_pass is None else ():
         if record.live and record.primary:
             before.setdefault(record.key.subject, Primary(record.key))
     # Others must come first for a grace; without graces, until the next pass.

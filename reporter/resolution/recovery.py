@@ -135,10 +135,10 @@ def look_for_absence(state: PassState) -> PassState:
     seen = {each.key for each in candidates}
     unseen = {key: episode for key, episode in state.memory.episodes.items() if key not in seen}
     memory = state.memory
-    if state.one_look is None:
+    if state.single_pass is None:
         absence = _absence(unseen, state)
-    else:  # a single look sees nothing recover
-        kept = {} if state.one_look.metrics else _reported_from_metrics(unseen, state)
+    else:  # a single pass sees nothing recover
+        kept = {} if state.single_pass.metrics else _reported_from_metrics(unseen, state)
         absence = Absence(kept, stale=frozenset(kept))
         memory = replace(memory, governing=frozenset())
     undercurrents, surfaced = _beneath(merged, absence)
@@ -154,7 +154,7 @@ def look_for_absence(state: PassState) -> PassState:
 def _reported_from_metrics(
     unseen: Mapping[FindingKey, Episode], state: PassState
 ) -> dict[FindingKey, Episode]:
-    """Return the episodes that a daemon reports from metrics of pods, which this look did not read.
+    """Return the episodes that a daemon reports from metrics of pods, which this pass did not read.
 
     Calling such a model ready would contradict the daemon. An Event that was not refreshed for long
     is from a daemon that is gone, and says nothing about the present.

@@ -114,7 +114,7 @@ def merge_findings(state: PassState) -> PassState:
     for key, found in groups.items():
         episode = known.get(key)
         # Passes of a daemon see for themselves when a fault begins.
-        about = state.known.get(key.subject) if state.one_look is not None else None
+        about = state.known.get(key.subject) if state.single_pass is not None else None
         created = about.created if about is not None else None
         faults = _merged_faults(found, episode, state, subject_created=created)
         if faults:
@@ -144,7 +144,7 @@ def _merged_faults(
             remembered.get(clock),
             state.now,
             settings=state.settings,
-            one_look=state.one_look,
+            single_pass=state.single_pass,
             subject_created=subject_created,
             judged=state.memory.judged.get(group[0].reason),
             handed=grace.since_of(state.handed, group[0].key, (group[0].related, clock[1])),
@@ -217,14 +217,14 @@ def resolve(
     *,
     now: Instant,
     settings: EvaluationSettings,
-    one_look: grace.OneLook | None = None,
+    single_pass: grace.SinglePass | None = None,
     records: Records | None = None,
     handed: grace.Handed = grace.NOTHING,
 ) -> Resolution:
     """Decide the disposition of each finding, and which subjects are ready.
 
-    `one_look` is set if there are no passes before and after this one. `records` are our Events of
-    the snapshot, if already parsed; `handed` are the starts that another process handed on.
+    `single_pass` is set if there are no passes before and after this one. `records` are our Events
+    of the snapshot, if already parsed; `handed` are the starts that another process handed on.
     """
     records = records_of(snapshot) if records is None else records
     steps, subjects = Steps(memory.steps), evaluation.subjects
@@ -234,7 +234,7 @@ def resolve(
         snapshot=snapshot,
         now=now,
         settings=settings,
-        one_look=one_look,
+        single_pass=single_pass,
         memory=take_up(records, memory, known, now=now, catalogue=settings.catalogue),
         records=records,
         handed=handed,

@@ -21,7 +21,7 @@ from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, Mute, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
-from reporter.resolution.grace import Fault, Handed, OneLook, severity_key
+from reporter.resolution.grace import Fault, Handed, SinglePass, severity_key
 from reporter.resolution.memory import Episode, Memory, Steps, UpstreamKey
 from reporter.resolution.mutes import Mutes
 from reporter.resolution.records import Records
@@ -204,7 +204,7 @@ class PassState:
     snapshot: Snapshot
     now: Instant
     settings: EvaluationSettings
-    one_look: OneLook | None
+    single_pass: SinglePass | None
     memory: Memory
     records: Records
     handed: Handed = field(default_factory=dict)

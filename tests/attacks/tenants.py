@@ -9,7 +9,7 @@ from reporter.kube.client import environment_proxy
 from reporter.model.commands import commands_for
 from reporter.model.report import ServingState, SubjectState
 from reporter.model.subject import CLUSTER, Subject
-from reporter.resolution.grace import OneLook
+from reporter.resolution.grace import SinglePass
 from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import resolve
 from reporter.sinks.own_metrics import STATE, subject_metrics
@@ -134,7 +134,7 @@ def _told(*docs):
     )
     settings = FullEvaluationSettings()
     looked = resolve(
-        evaluate(snapshot, settings), snapshot, Memory(), now=at(3600), settings=settings, one_look=OneLook()
+        evaluate(snapshot, settings), snapshot, Memory(), now=at(3600), settings=settings, single_pass=SinglePass()
     ).report  # fmt: skip
     assert any(each.state is ServingState.SERVING for each in looked.states)
     return [each for each in looked.findings if each.is_cause and each.subject == CLUSTER]

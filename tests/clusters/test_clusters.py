@@ -10,7 +10,7 @@ from reporter.model.instant import Instant
 from reporter.model.report import Disposition
 from reporter.probes.reuse import Answered
 from reporter.resolution import Memory, resolve
-from reporter.resolution.grace import OneLook
+from reporter.resolution.grace import SinglePass
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.scenarios.world import World
 from tests.yaml_files import load
@@ -51,7 +51,7 @@ def look(world: World, answered: Answered = Answered(), settings=SETTINGS):  # n
     snapshot = world.snapshot(NOON)
     evaluation, after = evaluate_again(snapshot, settings, answered)
     resolution = resolve(
-        evaluation, snapshot, Memory(), now=NOON, settings=settings, one_look=OneLook(None)
+        evaluation, snapshot, Memory(), now=NOON, settings=settings, single_pass=SinglePass(None)
     )
     return resolution.report, after
 

@@ -11,7 +11,7 @@ import pytest
 import structlog
 from hypothesis import given
 
-from reporter.cli import one_look as looking
+from reporter.cli import single_pass
 from reporter.cli.rendering import OUTPUTS, view_of
 from reporter.daemon import logs
 from reporter.setting_types import LogFormat
@@ -68,8 +68,8 @@ def outputs(texts, settings_=SETTINGS):
         node(),
         *(each for number, text in enumerate(texts) for each in broken(number, text)),
     ]
-    look = looking.CheckInput(snapshot=snapshot_of(*documents), now=NOW, about="a test")
-    report = looking.evaluate_look(look, settings_, observed_for=timedelta(hours=1))
+    look = single_pass.CheckInput(snapshot=snapshot_of(*documents), now=NOW, about="a test")
+    report = single_pass.evaluate_input(look, settings_, observed_for=timedelta(hours=1))
     view = view_of(report, look, SETTINGS)
     found = {name: view.text(name) for name in OUTPUTS}
     events = events_of(report, settings_)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from reporter.evaluation import evaluate
-from reporter.resolution import Memory, OneLook, resolve
+from reporter.resolution import Memory, SinglePass, resolve
 from reporter.stacks import BUILT_IN
 from tests.scenarios.test_scenarios import START, Run, line_of
 from tests.scenarios.world import SCENARIOS, span
@@ -73,7 +73,7 @@ def test_a_fault_is_not_as_old_as_its_young_subject(reason):
     assert young == times(case, reason, timedelta(days=7))
 
 
-def one_look(case, age: timedelta):
+def single_pass(case, age: timedelta):
     """Return what `check` says at the end of a scenario, and when each subject was created."""
     run = Run(case, start=START.after(-AGE.total_seconds()), age=age)
     for step in case["steps"]:
@@ -83,15 +83,15 @@ def one_look(case, age: timedelta):
     snapshot = run.world.snapshot(run.now)
     evaluation = evaluate(snapshot, run.settings)
     found = resolve(
-        evaluation, snapshot, Memory(), now=run.now, settings=run.settings, one_look=OneLook()
+        evaluation, snapshot, Memory(), now=run.now, settings=run.settings, single_pass=SinglePass()
     )
     return found.report.findings, {each.subject: each.created for each in evaluation.subjects}
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_one_look_does_not_make_a_fault_older_than_its_young_subject(reason):
+def test_a_single_pass_does_not_make_a_fault_older_than_its_young_subject(reason):
     """`check` believes of no reason of no stack that it lasts for longer than its subject exists."""
-    findings, created = one_look(steps_until(reason), timedelta(0))
+    findings, created = single_pass(steps_until(reason), timedelta(0))
     found = [each for each in findings if each.reason == reason and each.subject in created]
     too_old = [
         f"{line_of(each.key)} since {each.since}"

@@ -227,7 +227,7 @@ _TICKS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The last day. Ended episodes were seen since `counts_from` (None after a single look);
+    """The last day. Ended episodes were seen since `counts_from` (None after a single pass);
     earlier ones are known from Events if `recorded`.
     """
 

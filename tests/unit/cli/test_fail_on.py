@@ -8,7 +8,7 @@ import pytest
 @pytest.fixture(name="notice")
 def _notice(run, tmp_path, monkeypatch):
     """A dump with nothing but a notice, and one kind that could not be read."""
-    from reporter.cli import one_look
+    from reporter.cli import single_pass
     from reporter.model.reason import EventType
     from reporter.model.report import UnknownResource
     from tests.unit.sinks.page.reports import KAITO, finding, report
@@ -17,7 +17,7 @@ def _notice(run, tmp_path, monkeypatch):
         told = finding(KAITO, type=EventType.NORMAL)
         return report(told, unknown=(UnknownResource("pods", "forbidden"),))
 
-    monkeypatch.setattr(one_look, "judged", judged)
+    monkeypatch.setattr(single_pass, "judged", judged)
 
 
 @pytest.mark.usefixtures("notice")

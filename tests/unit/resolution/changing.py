@@ -100,7 +100,7 @@ def told(one, *parts, now=60, settings=None):
         snapshot=snapshot,
         now=START.after(now),
         settings=settings or FullEvaluationSettings(),
-        one_look=None,
+        single_pass=None,
         memory=Memory(),
         records=Records(),
         changes=SeenChanges(tuple(each for each in parts if isinstance(each, SeenChange))),

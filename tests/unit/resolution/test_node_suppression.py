@@ -124,7 +124,7 @@ def judge(given, what, *, candidates=(), undercurrents=()):
         snapshot=snapshot(),
         now=START,
         settings=FullEvaluationSettings(),
-        one_look=None,
+        single_pass=None,
         memory=Memory(),
         records=records_of(snapshot()),
         candidates=(given, *candidates),

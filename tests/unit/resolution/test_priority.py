@@ -11,7 +11,7 @@ from reporter.model.finding import Evaluation, FindingKey, KnownSubject, Serving
 from reporter.model.objects import AskedService, without_patches
 from reporter.model.report import Disposition, Impact, ResolvedFinding
 from reporter.model.subject import CLUSTER, CLUSTER_KIND, NAMESPACE_KIND, Layer, ObjectRef, Subject
-from reporter.resolution.grace import OneLook
+from reporter.resolution.grace import SinglePass
 from reporter.resolution.memory import Episode, Memory, Primary
 from reporter.resolution.priority import mark_primary, outrank
 from reporter.resolution.records import Records, records_of
@@ -198,7 +198,7 @@ def test_what_fires_is_decided_here(reason):
         snapshot=snapshot(),
         now=START,
         settings=FullEvaluationSettings(emit=Emit.FIRING),
-        one_look=None,
+        single_pass=None,
         memory=Memory(),
         records=Records(),
         candidates=(Candidate(finding(reason).key, BY_NAME[reason], (), None),),
@@ -232,7 +232,7 @@ def episode(key: FindingKey, *, fired=True) -> Episode:
     return Episode(since=NOON, last_seen=NOW, fired=fired, listed=True, shown=cause(key), faults={})
 
 
-def mark(*keys, stale=(), held=(), fired=ALL, young=(), grace=60, events=(), one_look=None):
+def mark(*keys, stale=(), held=(), fired=ALL, young=(), grace=60, events=(), single_pass=None):
     """Mark causes in their order; `held` are the primary ones of the last pass."""
     episodes = {key: episode(key) for key in fired} | {
         key: episode(key, fired=False) for key in young
@@ -243,7 +243,7 @@ def mark(*keys, stale=(), held=(), fired=ALL, young=(), grace=60, events=(), one
         snapshot=seen,
         now=START,
         settings=FullEvaluationSettings(startup_grace_seconds=grace),
-        one_look=one_look,
+        single_pass=single_pass,
         memory=Memory(episodes=episodes, primaries={each.key.subject: each for each in held}),
         records=records_of(seen),
     )
@@ -317,7 +317,7 @@ def told(key: FindingKey, *, primary: bool, at: float = 0):
         "not-primary": ([told(BACK, primary=False)], {}, first(FRONT)),
         "muted": ([muted(told(BACK, primary=True))], {}, first(FRONT)),
         "muted-not-primary": ([muted(told(BACK, primary=False))], {}, first(FRONT)),
-        "one-look": ([told(BACK, primary=True)], {"one_look": OneLook()}, first(FRONT)),
+        "single-pass": ([told(BACK, primary=True)], {"single_pass": SinglePass()}, first(FRONT)),
         "remembered-first": ([told(BACK, primary=True)], {"held": [first(FRONT)]}, first(FRONT)),
         "remembered-behind": ([told(FRONT, primary=True)], {"held": [first(BACK, 9)]}, first(BACK, 9)),
         "the-oldest": ([told(FRONT, primary=True, at=9), told(BACK, primary=True)], {}, first(BACK, 0)),

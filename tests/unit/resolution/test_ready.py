@@ -235,7 +235,7 @@ def passing(subject, created, seen):
         snapshot=seen,
         now=START,
         settings=FullEvaluationSettings(),
-        one_look=None,
+        single_pass=None,
         memory=Memory(),
         records=records_of(seen),
         known={subject: known},

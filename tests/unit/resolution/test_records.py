@@ -10,7 +10,7 @@ from reporter.catalogue.resources import DEPLOYMENTS, EVENTS
 from reporter.catalogue.runtime import ENGINE_STALLED, of_kind
 from reporter.model.finding import KnownSubject
 from reporter.model.subject import CLUSTER, Subject
-from reporter.resolution import OneLook
+from reporter.resolution import SinglePass
 from reporter.resolution.records import Records, RecordState, records_of
 from reporter.snapshot.table import table_of
 from tests.tables import rows
@@ -153,7 +153,7 @@ FIRES, IS_A = {PODS: "firing"}, {PODS: {"message": "a"}}
         "nothing ends by itself while one waits for data: it is neither seen nor recovered": [
             at(10, seen=snapshot(events=events_of(KAITO_DOWN), unconfirmed=[DEPLOYMENTS]), found={KAITO: "firing"}, wakes=None),
         ],
-        "one look holds nothing for what is gone: it sees nothing recover": [at(10, PODS_DOWN, seen=OF_KAITO, one_look=OneLook(), found=FIRES)],
+        "a single pass holds nothing for what is gone: it sees nothing recover": [at(10, PODS_DOWN, seen=OF_KAITO, single_pass=SinglePass(), found=FIRES)],
     },
 )  # fmt: skip
 def test_what_goes_on_from_the_record(passes):
@@ -293,7 +293,7 @@ def test_what_was_told(reason, at, metrics, subjects, found):
     resolver = Resolver()
     resolver.subjects = resolver.subjects[:subjects]
     seen = snapshot(events=events_of(finding(reason, exempt=True)))
-    assert resolver.look(at, seen=seen, one_look=OneLook(metrics=metrics)) == found
+    assert resolver.look(at, seen=seen, single_pass=SinglePass(metrics=metrics)) == found
     assert all(each.stale for each in resolver.report.findings)
 
 

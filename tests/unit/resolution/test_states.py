@@ -87,7 +87,7 @@ class Process:
             snapshot=Snapshot(),
             now=START.after(second),
             settings=FullEvaluationSettings(),
-            one_look=None,
+            single_pass=None,
             memory=Memory(states=self.states),
             records=Records(),
             steps=self.steps,

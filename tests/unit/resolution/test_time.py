@@ -8,7 +8,7 @@ from reporter.catalogue.resources import PODS as PODS_READ
 from reporter.model.finding import Evaluation, KnownSubject
 from reporter.model.instant import Instant
 from reporter.model.subject import ObjectRef
-from reporter.resolution import OneLook, resolve
+from reporter.resolution import SinglePass, resolve
 from tests.tables import rows
 from tests.unit.resolution.building import (
     HARNESS,
@@ -268,17 +268,17 @@ def test_two_budgets_are_used_up_on_the_clock_that_does_not_jump():
         assert resolution.wake_in == seconds(910 - second)
 
 
-def test_one_look():
+def test_single_pass():
     """Without earlier passes, a finding without a time is old enough, or as old as given."""
     resolver = Resolver()
     young = finding(PROGRAMMING, transition=ago(10))
-    look = OneLook()
-    assert resolver.look(0, finding(EPP), young, one_look=look) == {
+    look = SinglePass()
+    assert resolver.look(0, finding(EPP), young, single_pass=look) == {
         EPP: "firing",
         PROGRAMMING: "pending",
     }
     assert resolver[EPP].since == ago(60)
-    found = Resolver().look(0, finding(EPP), one_look=OneLook(observed_for=seconds(30)))
+    found = Resolver().look(0, finding(EPP), single_pass=SinglePass(observed_for=seconds(30)))
     assert found == {EPP: "pending"}
 
 
@@ -313,7 +313,7 @@ def test_of_faults(faults, since, known):
     """It is that of the oldest firing fault, and known if a fault of that age has a time."""
     resolver = Resolver()
     several = [finding(PODS, f"pod-{n}", **fields) for n, fields in enumerate(faults)]
-    assert resolver.look(0, *several, one_look=OneLook()) == {PODS: "firing"}
+    assert resolver.look(0, *several, single_pass=SinglePass()) == {PODS: "firing"}
     assert (resolver[PODS].since, resolver[PODS].age_known) == (NOON + seconds(since), known)
 
 
@@ -322,7 +322,7 @@ def test_of_two_faults_of_an_object(dated):
     """One of them has a time, and the other counts as just as old: that time is known."""
     resolver = Resolver()
     timeless = finding(PODS, severity=5, message="timeless")
-    resolver.look(0, timeless, finding(PODS, transition=ago(60), **dated), one_look=OneLook())
+    resolver.look(0, timeless, finding(PODS, transition=ago(60), **dated), single_pass=SinglePass())
     assert (resolver[PODS].since, resolver[PODS].age_known) == (ago(60), True)
 
 
@@ -333,7 +333,7 @@ def test_an_event_on_record_tells():
     daemon.look(90, finding(PODS))
     events = daemon.events()
     looked = Resolver()
-    looked.look(600, finding(PODS), seen=snapshot(events=events), one_look=OneLook())
+    looked.look(600, finding(PODS), seen=snapshot(events=events), single_pass=SinglePass())
     assert (looked[PODS].since, looked[PODS].age_known) == (NOON, True)
 
 
@@ -344,21 +344,21 @@ def test_an_episode_on_record_tells_of_another_fault():
     daemon.look(90, finding(PODS, "pod-0"))
     looked = Resolver()
     found = snapshot(events=daemon.events())
-    looked.look(600, finding(PODS, "pod-1"), seen=found, one_look=OneLook())
+    looked.look(600, finding(PODS, "pod-1"), seen=found, single_pass=SinglePass())
     assert (looked[PODS].since, looked[PODS].age_known) == (NOON, True)
 
 
 def test_an_episode_that_was_not_told_tells_nothing():
     resolver = Resolver()
     resolver.look(0, finding(PODS, "pod-0"))
-    resolver.look(1, finding(PODS, "pod-1"), one_look=OneLook())
+    resolver.look(1, finding(PODS, "pod-1"), single_pass=SinglePass())
     assert not resolver[PODS].age_known
 
 
 def test_who_says_for_how_long_knows_it():
     """`--observed-for` sets the age of faults without a time."""
     resolver = Resolver()
-    resolver.look(0, finding(PODS), one_look=OneLook(seconds(90)))
+    resolver.look(0, finding(PODS), single_pass=SinglePass(seconds(90)))
     assert (resolver[PODS].since, resolver[PODS].age_known) == (ago(90), True)
 
 
@@ -367,7 +367,9 @@ def test_who_says_for_how_long_knows_it():
 def test_nothing_is_missing_for_longer_than_its_subject_exists(reason, observed_for):
     """A model or namespace of five seconds has lacked an object for five seconds."""
     looked = Resolver(created=ago(5))
-    assert looked.look(0, finding(reason), one_look=OneLook(observed_for)) == {reason: "pending"}
+    assert looked.look(0, finding(reason), single_pass=SinglePass(observed_for)) == {
+        reason: "pending"
+    }
     assert (looked[reason].since, looked[reason].age_known) == (ago(5), True)
 
 
@@ -375,13 +377,13 @@ def test_nothing_is_missing_for_longer_than_its_subject_exists(reason, observed_
 def test_a_subject_says_no_more_once_it_is_as_old_as_a_fault_has_to_be(age, known):
     """Only a younger subject limits the age of a fault."""
     looked = Resolver(created=ago(age))
-    looked.look(0, finding(PODS), one_look=OneLook())
+    looked.look(0, finding(PODS), single_pass=SinglePass())
     assert (looked[PODS].since, looked[PODS].age_known) == (ago(min(age, 60)), known)
 
 
 def test_a_subject_of_a_clock_that_is_ahead():
     looked = Resolver(created=NOON + seconds(30))
-    assert looked.look(0, finding(PODS), one_look=OneLook()) == {PODS: "pending"}
+    assert looked.look(0, finding(PODS), single_pass=SinglePass()) == {PODS: "pending"}
     assert looked[PODS].since == NOON
 
 
@@ -389,5 +391,5 @@ def test_only_its_own_subject_makes_a_fault_young():
     """A new model next to an old one does not change the old one's faults."""
     looked = Resolver()
     looked.subjects = [KnownSubject(HARNESS, ago(5)), KnownSubject(MODEL, ago(7200))]
-    assert looked.look(0, finding(PODS), one_look=OneLook()) == {PODS: "firing"}
+    assert looked.look(0, finding(PODS), single_pass=SinglePass()) == {PODS: "firing"}
     assert not looked[PODS].age_known

@@ -83,7 +83,7 @@ def test_bars_lie_within_the_day():
 
 
 def test_it_says_since_when_it_counts():
-    """Ends before the first report are unknown; a single look knows of no end at all."""
+    """Ends before the first report are unknown; a single pass knows of no end at all."""
     assert strip(later(60), later(90)).counts_from == at(60)
     assert EpisodeHistory.of(later(60, kaito())).counts_from is None
 

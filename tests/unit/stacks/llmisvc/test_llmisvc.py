@@ -7,7 +7,7 @@ import pytest
 
 from reporter.kube.decode import decode_page
 from reporter.model.instant import Instant
-from reporter.resolution import Memory, OneLook, resolve
+from reporter.resolution import Memory, SinglePass, resolve
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.scenarios.world import World
@@ -230,12 +230,12 @@ CHANGES = {
 
 
 def looked(world, seconds):
-    """Return what one look that many seconds after noon says of the status."""
+    """Return what a single pass that many seconds after noon says of the status."""
     now = NOON.after(seconds)
     snapshot, settings = world.snapshot(now), FullEvaluationSettings()
     evaluation = evaluate_llminferenceservices(snapshot, settings)
     report = resolve(
-        evaluation, snapshot, Memory(), now=now, settings=settings, one_look=OneLook()
+        evaluation, snapshot, Memory(), now=now, settings=settings, single_pass=SinglePass()
     ).report
     return [each for each in report.findings if each.reason == STALE]
 

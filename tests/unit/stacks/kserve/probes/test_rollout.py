@@ -184,7 +184,7 @@ BEGAN = [
 
 @pytest.mark.parametrize(("third", "revisions", "reason", "minute"), BEGAN)
 def test_since_when(third, revisions, reason, minute):
-    """From when time is given: what a single look cannot remember, objects tell."""
+    """From when time is given: what a single pass cannot remember, objects tell."""
     objects = as_propagated(
         on_knative(), service=rerouted(revisions, "v2:100 L"), inferenceservice=recorded("v2", "v1")
     )

@@ -1,6 +1,6 @@
-"""One look at a dump or at the live cluster, with what explains its faults, for an evaluation.
+"""A single pass over a dump or the live cluster, with what explains its faults, for an evaluation.
 
-`check --with FILE` is the same look, as if manifests had just been applied. Controllers have not
+`check --with FILE` is the same pass, as if manifests had just been applied. Controllers have not
 acted then, so the status of a new or changed object says nothing about its new spec. A finding that
 the manifests bring counts as lasting if it follows from specs and existing objects: a dangling
 reference, a maximum below a minimum. Any other finding about such an object begins now, and is
@@ -44,7 +44,7 @@ from reporter.model.instant import Instant, parse_rfc3339, rfc3339
 from reporter.model.report import Report
 from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import clean
-from reporter.resolution import Memory, OneLook, resolve
+from reporter.resolution import Memory, SinglePass, resolve
 from reporter.snapshot.applying import AppliedManifests, apply_manifests
 from reporter.snapshot.documents import BrokenDocument, Document, read_documents, sources_of
 from reporter.snapshot.inputs.files import DumpError
@@ -85,7 +85,7 @@ class Manifests:
     title: str
 
 
-def look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
+def dump_input(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
     from reporter.cli.saved_pages import find_pages, read_saved, with_logs
     from reporter.metrics.scraping.targets import find_targets
     from reporter.snapshot.dump import load_dump
@@ -126,28 +126,28 @@ def _time_of_dump(arguments: argparse.Namespace, newest: datetime | None) -> tup
     return newest, "the newest time in the dump"
 
 
-def evaluate_look(
-    look: CheckInput,
+def evaluate_input(
+    given: CheckInput,
     settings: ProgramSettings,
     *,
     observed_for: timedelta | None = None,
     from_dump: bool = False,
 ) -> Report:
-    snapshot = _awaiting_nothing(look.snapshot)
-    evaluation = evaluate(snapshot, settings, look.samples)
-    if look.applied is not None:
-        snapshot = _awaiting_nothing(look.applied.snapshot)
-        after = evaluate(snapshot, settings, look.samples)
-        evaluation = unsettled_evaluation(evaluation, after, look.applied.unsettled, now=look.now)
+    snapshot = _awaiting_nothing(given.snapshot)
+    evaluation = evaluate(snapshot, settings, given.samples)
+    if given.applied is not None:
+        snapshot = _awaiting_nothing(given.applied.snapshot)
+        after = evaluate(snapshot, settings, given.samples)
+        evaluation = unsettled_evaluation(evaluation, after, given.applied.unsettled, now=given.now)
     # Any user may read discovery. A user who may read nothing else must not see "nothing fires".
     blind = not from_dump and not reads_anything(snapshot)
     if blind or not is_judged(evaluation, snapshot, settings):
         raise UsageError(why_nothing_is_judged(snapshot, settings, from_dump=from_dump))
-    # With a single look, the boot clock is only a point of reference.
-    now = Instant(look.now, look.now - _EPOCH)
-    one_look = OneLook(observed_for, metrics=look.samples.scraping)
+    # In a single pass, the boot clock is only a point of reference.
+    now = Instant(given.now, given.now - _EPOCH)
+    single_pass = SinglePass(observed_for, metrics=given.samples.scraping)
     return resolve(
-        evaluation, snapshot, Memory(), now=now, settings=settings, one_look=one_look
+        evaluation, snapshot, Memory(), now=now, settings=settings, single_pass=single_pass
     ).report
 
 
@@ -189,7 +189,7 @@ def observed_of(text: str | None) -> timedelta | None:
     return timedelta(seconds=seconds)
 
 
-async def look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
+async def cluster_input(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
     from reporter.cli.cluster import read_cluster
     from reporter.kube.errors import ConfigurationError
 
@@ -202,10 +202,10 @@ async def look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettin
         raise UsageError(f"{error}; or name a dump with --from") from None
     except KubeError as error:
         raise UsageError(str(error)) from None
-    return live_look(snapshot, arguments, settings)
+    return live_input(snapshot, arguments, settings)
 
 
-def live_look(
+def live_input(
     snapshot: Snapshot, arguments: argparse.Namespace, settings: ProgramSettings
 ) -> CheckInput:
     return CheckInput(
@@ -218,45 +218,45 @@ def live_look(
 
 
 def with_manifests(
-    look: CheckInput, manifests: Manifests | None, settings: ProgramSettings, *, namespace: str
+    given: CheckInput, manifests: Manifests | None, settings: ProgramSettings, *, namespace: str
 ) -> CheckInput:
     if manifests is None:
-        return look
+        return given
     applied = apply_manifests(
-        look.snapshot,
+        given.snapshot,
         manifests.documents,
         settings.catalogue.resources,
-        now=look.now,
+        now=given.now,
         namespace=namespace,
     )
     return replace(
-        look,
-        about=f"{look.about}; {manifests.title}",
-        notes=(*applied.notes, *look.notes),
+        given,
+        about=f"{given.about}; {manifests.title}",
+        notes=(*applied.notes, *given.notes),
         applied=applied,
     )
 
 
 def compared(
-    look: CheckInput, report: Report, arguments: argparse.Namespace, *, settings: ProgramSettings
+    given: CheckInput, report: Report, arguments: argparse.Namespace, *, settings: ProgramSettings
 ) -> CheckInput:
-    if look.applied is None:
-        return look
+    if given.applied is None:
+        return given
     try:
-        before = judged(replace(look, applied=None), arguments, settings)
+        before = judged(replace(given, applied=None), arguments, settings)
     except UsageError:
-        return look  # without the manifests nothing could be judged
-    return replace(look, notes=(*differences(before, report), *look.notes))
+        return given  # without the manifests nothing could be judged
+    return replace(given, notes=(*differences(before, report), *given.notes))
 
 
-def judged(look: CheckInput, arguments: argparse.Namespace, settings: ProgramSettings) -> Report:
-    """Return the report of a look, about one namespace or everything."""
-    namespace = arguments.namespace or look.only
+def judged(given: CheckInput, arguments: argparse.Namespace, settings: ProgramSettings) -> Report:
+    """Return the report of a single pass, about one namespace or everything."""
+    namespace = arguments.namespace or given.only
     if namespace:
-        snapshot = look.applied.snapshot if look.applied else look.snapshot
-        require_namespace(namespace, snapshot, look.only)
-    report = evaluate_look(
-        look,
+        snapshot = given.applied.snapshot if given.applied else given.snapshot
+        require_namespace(namespace, snapshot, given.only)
+    report = evaluate_input(
+        given,
         settings,
         observed_for=observed_of(arguments.observed_for),
         from_dump=bool(arguments.sources),
@@ -281,8 +281,8 @@ async def with_evidence(
     settings: ProgramSettings,
 ) -> Snapshot:
     try:
-        look = live_look(snapshot, arguments, settings)
-        report = await asyncio.to_thread(evaluate_look, look, settings)
+        given = live_input(snapshot, arguments, settings)
+        report = await asyncio.to_thread(evaluate_input, given, settings)
     except UsageError:
         return snapshot  # the same error ends the evaluation later
     wanted = with_verdicts(wanted_evidence(report, snapshot), report, snapshot, settings=settings)

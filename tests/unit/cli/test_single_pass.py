@@ -1,4 +1,4 @@
-"""A single look at a live cluster: what is asked for, with which rights, and what is said where it fails."""
+"""A single pass at a live cluster: what is asked for, with which rights, and what is said where it fails."""
 
 import asyncio
 import json
@@ -56,7 +56,7 @@ def firing(report):
     ]
 
 
-async def test_one_look_lists_everything_once_and_watches_nothing(stack, check):
+async def test_a_single_pass_lists_everything_once_and_watches_nothing(stack, check):
     async with stack("broken-stack") as sandbox:
         code, _, err = await check("-o", "json")
         lists = [each for each in sandbox.request_log.recent if each.verb == "list"]
@@ -231,8 +231,8 @@ def told_by_a_daemon(at):
 @pytest.mark.parametrize(
     ("refreshed", "fires"), [("2026-11-20T11:59:30Z", True), ("2026-11-20T11:30:00Z", False)]
 )
-def test_a_look_does_not_contradict_the_daemon(run, healthy, tmp_path, *, refreshed, fires):
-    """What a daemon tells of metrics that this look did not read stands, as stale, while it is fresh."""
+def test_a_single_pass_does_not_contradict_the_daemon(run, healthy, tmp_path, *, refreshed, fires):
+    """What a daemon tells of metrics that this pass did not read stands, as stale, while it is fresh."""
     (tmp_path / "event.json").write_text(json.dumps(told_by_a_daemon(refreshed)))
     sources = ("--from", healthy, "--from", tmp_path / "event.json")
     code, out, _ = run("check", *sources, "--now", "2026-11-20T12:00:00Z", "-o", "json")
