@@ -10,9 +10,9 @@ from e2e.envtest.binaries import binaries
 from e2e.envtest.commands import kubectl as kubectl_of
 from e2e.envtest.control_plane import ControlPlane
 from e2e.stack.api import Api
-from e2e.stack.objects import now
 from e2e.stack.stack import Stack
 from e2e.stage import Stage
+from lab.demo.sample_stack import present
 from tests.daemon.replica import SHORT_LEASE, Program, until
 
 BBR = ("clusterBBRNotReady", "cluster")
@@ -119,7 +119,7 @@ async def test_restart_within_a_grace_does_not_begin_it_anew(stage, replica):
 
     await until(pending, "the fault is pending")
     await ended(first)
-    restarted = datetime.fromisoformat(now())
+    restarted = datetime.fromisoformat(present())
     await replica("replica-b", startup_grace_seconds=12, **SHORT_LEASE)
     event = await stage.told(*KAITO)
     since = datetime.fromisoformat(event["metadata"]["annotations"][SINCE])

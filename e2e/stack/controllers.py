@@ -9,7 +9,8 @@ from typing import Final
 
 from e2e.stack.api import Api, Resource, unless_gone
 from e2e.stack.controller import Again, Controller, Key, controller_of, deleting, key_of, owned_by
-from e2e.stack.objects import now, with_condition
+from e2e.stack.objects import with_condition
+from lab.demo.sample_stack import present
 from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
 from lab.sandbox.workloads import (
     deployment_status,
@@ -126,7 +127,7 @@ class Deployments(Controller):
         namespace = namespace_of(deployment)
         pods = await self._pods(namespace, [current])
         status = deployment_status(
-            deployment, [*old, *pods], now=now(), replica_set=name_of(current), rollout=rollout
+            deployment, [*old, *pods], now=present(), replica_set=name_of(current), rollout=rollout
         )
         if old:
             status["updatedReplicas"] = len(pods)
@@ -269,7 +270,7 @@ class Kubelet(Controller):
         # No two objects of a cluster have the same version.
         number = int(meta(pod)["resourceVersion"]) % (250 * 250)
         address = f"127.244.{number // 250}.{number % 250 + 1}"
-        await self._says(key, pod, running_status(pod, now=now(), address=address))
+        await self._says(key, pod, running_status(pod, now=present(), address=address))
 
     async def _says(self, key: Key, pod: Object, status: Object) -> None:
         # The first status that anybody writes counts.

@@ -1,19 +1,9 @@
 """Parts of objects: times, conditions, and what a stored object has of a written one."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import TypeAlias
 
+from lab.demo.sample_stack import Says, present
 from lab.sandbox.objects import JSON, Object, dig
-from reporter.model.instant import rfc3339
-
-
-def now() -> str:
-    return rfc3339(datetime.now(UTC))
-
-
-Says: TypeAlias = tuple[str, str, str, str]
-"""Type, status, reason and message of a condition."""
 
 
 def with_condition(before: Sequence[Object], says: Says) -> list[Object]:
@@ -26,7 +16,7 @@ def with_condition(before: Sequence[Object], says: Says) -> list[Object]:
         "status": status,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": since or now(),
+        "lastTransitionTime": since or present(),
     }
     return [*(each for each in before if each["type"] != type_), fresh]
 

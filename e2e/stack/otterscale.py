@@ -5,10 +5,10 @@ from typing import Final
 import msgspec
 
 from e2e.stack.api import Api, unless_gone
-from e2e.stack.objects import condition, gateway, now
+from e2e.stack.objects import condition, gateway
 from e2e.stack.stack import Stack
 from lab.demo import modelservice as played
-from lab.demo.sample_stack import namespace
+from lab.demo.sample_stack import namespace, present, told_by
 from lab.sandbox.objects import Object, copy_json, dig, name_of
 from lab.sandbox.workloads import running_status
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
@@ -74,13 +74,13 @@ class OtterScale:
             await self.api.get("deployments.apps", name, namespace=self.namespace)
             for name in (played.DECODE, played.PREFILL)
         ]
-        status = played.observed(service or {}, decode, prefill, now=now())
+        status = played.observed(service or {}, decode, prefill, now=present())
         counters = ("decodeReady", "decodeReplicas", "prefillReady", "prefillReplicas")
         await self._status(MODELSERVICES, NAME, {**dict.fromkeys(counters), **status})
 
     async def parents(self, resource: str, *conditions: Object) -> None:
         """Set a condition of the Gateway on the route or the pool."""
-        await self._status(resource, NAME, played.told_by(self.namespace, GATEWAY, conditions))
+        await self._status(resource, NAME, told_by(self.namespace, GATEWAY, conditions))
 
     async def refused(self, resource: str, reason: str, message: str) -> None:
         """Let the Gateway refuse the route or the pool."""
@@ -105,14 +105,14 @@ class OtterScale:
     async def unpack_fails(self, role: str) -> str:
         """Let a pod of a role fail to unpack its model; return its name."""
         pod = (await self.pods(role))[0]
-        status = running_status(pod, now=now(), address=str(dig(pod, "status", "podIP")))
-        status = played.unpack_fails(status, now())
+        status = running_status(pod, now=present(), address=str(dig(pod, "status", "podIP")))
+        status = played.unpack_fails(status, present())
         await self._status("pods", name_of(pod), status)
         return name_of(pod)
 
     async def runs(self, role: str) -> None:
         for pod in await self.pods(role):
-            status = running_status(pod, now=now(), address=str(dig(pod, "status", "podIP")))
+            status = running_status(pod, now=present(), address=str(dig(pod, "status", "podIP")))
             await self._status("pods", name_of(pod), {**status, "initContainerStatuses": None})
 
     async def _status(self, resource: str, name: str, status: Object) -> None:

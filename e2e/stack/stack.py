@@ -21,7 +21,8 @@ from e2e.stack.controllers import (
     StatefulSets,
     not_ready,
 )
-from e2e.stack.objects import Says, lost, now, with_condition
+from e2e.stack.objects import lost, with_condition
+from lab.demo.sample_stack import Says, present
 from lab.demo.story import CHAT
 from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
 from lab.sandbox.workloads import is_ready, running_status
@@ -215,7 +216,7 @@ class Stack:
 
         """
         for pod in await self._named("pods", namespace, owner):
-            status = running_status(pod, now=now(), address=dig(pod, "status", "podIP"))
+            status = running_status(pod, now=present(), address=dig(pod, "status", "podIP"))
             if restarts:
                 status["conditions"] = dig(pod, "status", "conditions")
             not_ready(status, why)
@@ -231,13 +232,13 @@ class Stack:
         pod = await self.api.get("pods", name, namespace=namespace)
         if pod is None:
             raise StackError(f"there is no pod {namespace}/{name}")
-        status = not_ready(running_status(pod, now=now(), address=address))
+        status = not_ready(running_status(pod, now=present(), address=address))
         await self.status("pods", namespace, name, status=status)
 
     async def pod_ready(self, namespace: str, owner: str) -> None:
         """Let all pods whose name begins with `owner` be ready again."""
         for pod in await self._named("pods", namespace, owner):
-            status = running_status(pod, now=now(), address=dig(pod, "status", "podIP"))
+            status = running_status(pod, now=present(), address=dig(pod, "status", "podIP"))
             await self.status("pods", namespace, name_of(pod), status=status)
 
     async def pod_address(self, namespace: str, name: str, address: str) -> None:

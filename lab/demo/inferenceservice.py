@@ -6,8 +6,8 @@ KServe's and Knative's controllers and the kubelets are simulated.
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from lab.demo.sample_stack import controller, namespace, served
-from lab.demo.story import HEALTHY, Background, Expected, Scene, Step, Story, present
+from lab.demo.sample_stack import controller, namespace, present, served
+from lab.demo.story import HEALTHY, Background, Expected, Scene, Step, Story
 from lab.sandbox.objects import Object, dig, name_of, namespace_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.workloads import running_status

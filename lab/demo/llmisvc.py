@@ -3,17 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from lab.demo.sample_stack import controller, deployment, namespace, served
-from lab.demo.story import (
-    CHAT,
-    HEALTHY,
-    Background,
-    Expected,
-    Scene,
-    Step,
-    Story,
-    present,
-)
+from lab.demo.sample_stack import controller, deployment, namespace, present, served, told_by
+from lab.demo.story import CHAT, HEALTHY, Background, Expected, Scene, Step, Story
 from lab.sandbox.objects import JSON, Object, dig
 from lab.sandbox.sandbox import Sandbox
 from reporter.stacks.llmisvc import reasons as k
@@ -76,6 +67,7 @@ def _config() -> Object:
 
 
 def _llm() -> Object:
+    gateway: JSON = {"name": f"{CHAT}-gw", "namespace": CHAT}
     return {
         "apiVersion": "serving.kserve.io/v1alpha2",
         "kind": "LLMInferenceService",
@@ -83,16 +75,12 @@ def _llm() -> Object:
         "spec": {
             "model": {"uri": "hf://Qwen/Qwen3-0.6B", "name": NAME},
             "baseRefs": [{"name": CONFIG}],
-            "router": {"gateway": {"refs": [_gateway()]}, "scheduler": {}},
+            "router": {"gateway": {"refs": [gateway]}, "scheduler": {}},
         },
     }
 
 
-def _gateway() -> dict[str, JSON]:
-    return {"name": f"{CHAT}-gw", "namespace": CHAT}
-
-
-def _condition(kind: str, status: str, reason: str = "") -> JSON:
+def _condition(kind: str, status: str, reason: str = "") -> Object:
     fields: dict[str, JSON] = {"type": kind, "status": status, "reason": reason, "message": ""}
     return {**fields, "lastTransitionTime": present()}
 
@@ -113,14 +101,8 @@ def made() -> tuple[Object, ...]:
 
 def statuses() -> Iterator[tuple[str, str, JSON]]:
     """Yield resource, name and status for the objects whose status controllers write."""
-    accepted: JSON = [
-        _condition("Accepted", "True", "Accepted"),
-        _condition("ResolvedRefs", "True", "ResolvedRefs"),
-    ]
-    parents: JSON = [
-        {"parentRef": _gateway(), "controllerName": "istio.io/c", "conditions": accepted}
-    ]
-    yield _POOLS, _POOL, {"parents": parents}
+    accepted = [_condition(each, "True", each) for each in ("Accepted", "ResolvedRefs")]
+    yield _POOLS, _POOL, told_by(CHAT, f"{CHAT}-gw", accepted)
     waiting = [_condition(each, "False", "WaitingForGateway") for each in _WAITING]
     conditions: JSON = [*(_condition(each, "True") for each in _TRUE), *waiting]
     yield LLMS, NAME, {"observedGeneration": 1, "conditions": conditions}

@@ -16,7 +16,7 @@ from lab.demo.inferenceservice import INFERENCESERVICE
 from lab.demo.llmisvc import LLMINFERENCESERVICE
 from lab.demo.modelservice import MODELSERVICE
 from lab.demo.modelserving import MODELSERVING
-from lab.demo.sample_stack import load_stack
+from lab.demo.sample_stack import load_stack, present
 from lab.demo.story import (
     Background,
     Expected,
@@ -26,7 +26,6 @@ from lab.demo.story import (
     Story,
     StoryCluster,
     StoryPace,
-    present,
 )
 from lab.sandbox.controllers import running
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE

@@ -1,12 +1,12 @@
 """The story of a ModelService: faults that its (simulated) operator's phase does not show."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, Self
 
 import msgspec
 
-from lab.demo.sample_stack import controller, namespace, served
+from lab.demo.sample_stack import controller, namespace, served, told_by
 from lab.demo.story import CHAT, HEALTHY, Background, Expected, Scene, Step, Story
 from lab.sandbox.objects import JSON, Object, copy_json, dig, format_time, name_of
 from lab.sandbox.sandbox import Sandbox
@@ -71,20 +71,6 @@ def operator() -> Object:
     }
     image = "ghcr.io/otterscale/model-operator:v0.9.0"
     return controller(SYSTEM, "model-operator-controller-manager", image=image, labels=labels)
-
-
-def told_by(namespace: str, gateway: str, conditions: Sequence[Object]) -> Object:
-    """Return what the controller of a Gateway says in the status of a route or a pool."""
-    reference: JSON = {
-        "group": "gateway.networking.k8s.io", "kind": "Gateway",
-        "name": gateway, "namespace": namespace,
-    }  # fmt: skip
-    parent: JSON = {
-        "parentRef": reference,
-        "controllerName": "istio.io/gateway-controller",
-        "conditions": [*conditions],
-    }
-    return {"parents": [parent]}
 
 
 def observed(service: Object, decode: Object | None, prefill: Object | None, *, now: str) -> Object:

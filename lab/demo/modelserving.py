@@ -12,8 +12,8 @@ from typing import Final, NamedTuple, Self
 
 import msgspec
 
-from lab.demo.sample_stack import controller, namespace
-from lab.demo.story import HEALTHY, Background, Expected, Scene, Step, Story, present
+from lab.demo.sample_stack import controller, namespace, present
+from lab.demo.story import HEALTHY, Background, Expected, Scene, Step, Story
 from lab.sandbox.objects import Object, copy_json, dig, meta, name_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.storage import Change

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
@@ -10,7 +10,8 @@ from lab.sandbox.objects import JSON, Object
 from reporter.model.instant import rfc3339
 from reporter.snapshot.documents import Document, read_documents
 
-Folder: TypeAlias = Path
+Says: TypeAlias = tuple[str, str, str, str]
+"""Type, status, reason and message of a condition."""
 
 AGE: Final = timedelta(minutes=20)
 """The stack's pretended age: old enough to be settled, young enough for Ready Events."""
@@ -20,7 +21,7 @@ _CHECKOUT: Final = Path(__file__).resolve().parents[2] / "examples" / "healthy-s
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-def folder() -> Folder:
+def folder() -> Path:
     """Return the folder of the documents: in the installed package, else in the checkout."""
     return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 
@@ -95,3 +96,22 @@ def deployment(
 
 def controller(namespace: str, name: str, *, image: str, labels: Mapping[str, str]) -> Object:
     return deployment(namespace, name, {"name": "manager", "image": image}, labels=labels)
+
+
+def present() -> str:
+    """Return the time as the API writes it."""
+    return rfc3339(datetime.now(UTC))
+
+
+def told_by(namespace: str, gateway: str, conditions: Sequence[Object]) -> Object:
+    """Return what the controller of a Gateway says in the status of a route or a pool."""
+    reference: JSON = {
+        "group": "gateway.networking.k8s.io", "kind": "Gateway",
+        "name": gateway, "namespace": namespace,
+    }  # fmt: skip
+    parent: JSON = {
+        "parentRef": reference,
+        "controllerName": "istio.io/gateway-controller",
+        "conditions": [*conditions],
+    }
+    return {"parents": [parent]}

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Final, Self, TypeAlias
+from typing import Final, Self
 
+from lab.demo.sample_stack import Says
 from lab.sandbox.objects import JSON, Object, dig, meta, name_of, namespace_of
 from lab.sandbox.sandbox import Sandbox
 from lab.simulation.server import ModelPod
 from reporter.catalogue import reasons as c
 from reporter.errors import UsageError
-from reporter.model.instant import rfc3339
 from reporter.stacks.kaito.reasons import MODEL_READY
 
 SELECTOR: Final = "inferenceset.kaito.sh/created-by"
@@ -78,16 +77,8 @@ CHAT: Final = "chat-models"
 CODE: Final = "code-models"
 SEARCH: Final = "search-models"
 
-Says: TypeAlias = tuple[str, str, str, str]
-"""Type, status, reason and message of a condition."""
-
 _READY_CONDITIONS: Final = ("Ready", "ContainersReady")
 _KEPT_METADATA: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
-
-
-def present() -> str:
-    """Return the time as the API writes it."""
-    return rfc3339(datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from e2e.envtest.control_plane import ControlPlane, Server, free_ports
 from e2e.stack.api import Api, ApiError, unless_gone
 from e2e.stack.controller import Again, Controller, Key, key_of
 from e2e.stack.controllers import Kubelet, not_ready, schedulable
-from e2e.stack.objects import now
 from e2e.stack.sample import OPEN, definition
 from e2e.stack.stack import Stack
+from lab.demo.sample_stack import present
 from lab.sandbox.objects import Object, dig, meta, name_of
 from lab.sandbox.workloads import is_ready, running_status
 
@@ -146,7 +146,7 @@ class Binder(Controller):
     async def reconcile(self, key: Key) -> None:
         """Bind a pod, or write why not."""
         if key.namespace == self.full:
-            conditions = [UNSCHEDULABLE | {"lastTransitionTime": now()}]
+            conditions = [UNSCHEDULABLE | {"lastTransitionTime": present()}]
             await tell(self.api, key, {"phase": "Pending", "conditions": conditions})
             return
         nodes = schedulable(await self.api.items("nodes"))
@@ -247,7 +247,7 @@ class Images(Kubelet):
             there = await self.api.get("pods", key.name, namespace=key.namespace)
             if there is None or meta(there)["uid"] != meta(pod)["uid"]:
                 return
-            status = running_status(there, now=now(), address=dig(there, "status", "podIP"))
+            status = running_status(there, now=present(), address=dig(there, "status", "podIP"))
             await tell(self.api, key, change(status))
 
 
@@ -293,7 +293,7 @@ class Metrics(Controller):
                     "namespace": key.namespace,
                     "labels": meta(pod).get("labels") or {},
                 },
-                "timestamp": now(),
+                "timestamp": present(),
                 "window": "10s",
                 "containers": [
                     {"name": each["name"], "usage": usage}

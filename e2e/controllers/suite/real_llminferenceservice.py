@@ -10,6 +10,7 @@ from e2e.controllers.programs import LLMISVC
 from e2e.controllers.suite.cluster import FIRST, engine, health
 from e2e.controllers.suite.told import SOON, Model, keda
 from e2e.stack.objects import condition, gateway
+from lab.demo.sample_stack import told_by
 from reporter.stacks.llmisvc import reasons as c
 from tests.daemon.replica import until
 
@@ -159,21 +160,8 @@ def stop(value):
 
 async def accepted(stage, namespace):
     """Play the Gateway's controller: it accepts the route and the pool as soon as they exist."""
-    parent = {
-        "group": "gateway.networking.k8s.io",
-        "kind": "Gateway",
-        "name": "kserve-ingress-gateway",
-        "namespace": "kserve",
-    }
-    status = {
-        "parents": [
-            {
-                "parentRef": parent,
-                "controllerName": "example.com/gateway",
-                "conditions": [condition("Accepted"), condition("ResolvedRefs")],
-            }
-        ]
-    }
+    accepts = [condition("Accepted"), condition("ResolvedRefs")]
+    status = told_by("kserve", "kserve-ingress-gateway", accepts)
     for resource, name in (
         ("httproutes.gateway.networking.k8s.io", "chat-kserve-route"),
         ("inferencepools.inference.networking.k8s.io", "chat-inference-pool"),
