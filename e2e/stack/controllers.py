@@ -9,7 +9,6 @@ from typing import Final
 
 from e2e.stack.api import Api, Resource, unless_gone
 from e2e.stack.controller import Again, Controller, Key, controller_of, deleting, key_of, owned_by
-from e2e.stack.objects import with_condition
 from lab.demo.sample_stack import present
 from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
 from lab.sandbox.workloads import (
@@ -284,25 +283,6 @@ class Kubelet(Controller):
                 subresource="status",
             )
         )
-
-
-def not_ready(status: Object, why: tuple[str, str] | None = None) -> Object:
-    """Return the status of a running pod as that of a loading pod, or with waiting containers.
-
-    Args:
-        status: of the pod, which is changed.
-        why: reason and message of waiting containers.
-    """
-    for each in status["containerStatuses"]:
-        each |= {"ready": False, "started": False}
-        if why is not None:
-            each["state"] = {"waiting": {"reason": why[0], "message": why[1]}}
-    if why is not None:
-        status["phase"] = "Pending"
-    for type_ in ("Ready", "ContainersReady"):
-        says = (type_, "False", "ContainersNotReady", "containers are not ready")
-        status["conditions"] = with_condition(status["conditions"], says)
-    return status
 
 
 def _is_new(pod: Object) -> bool:

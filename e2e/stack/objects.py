@@ -1,24 +1,8 @@
-"""Parts of objects: times, conditions, and what a stored object has of a written one."""
+"""Parts of objects: conditions, Gateways, and what a stored object has of a written one."""
 
-from collections.abc import Sequence
-
-from lab.demo.sample_stack import Says, present
+from lab.demo.sample_stack import present
 from lab.sandbox.objects import JSON, Object, dig
-
-
-def with_condition(before: Sequence[Object], says: Says) -> list[Object]:
-    """Return conditions with one set; its time changes only with its status."""
-    type_, status, reason, message = says
-    old = next((each for each in before if each["type"] == type_), None)
-    since = old.get("lastTransitionTime") if old and old["status"] == status else None
-    fresh: Object = {
-        "type": type_,
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": since or present(),
-    }
-    return [*(each for each in before if each["type"] != type_), fresh]
+from lab.sandbox.workloads import with_condition
 
 
 def lost(wanted: JSON, found: JSON, path: str = "", *, empty_counts: bool = True) -> list[str]:
@@ -47,7 +31,7 @@ def lost(wanted: JSON, found: JSON, path: str = "", *, empty_counts: bool = True
 
 def condition(type_: str, status: str = "True", reason: str = "", message: str = "") -> Object:
     """Return a new condition; its reason is its type where none is given."""
-    (made,) = with_condition((), (type_, status, reason or type_, message))
+    (made,) = with_condition((), (type_, status, reason or type_, message), now=present())
     return made
 
 

@@ -19,13 +19,12 @@ from e2e.stack.controllers import (
     Kubelet,
     Namespaces,
     StatefulSets,
-    not_ready,
 )
-from e2e.stack.objects import lost, with_condition
-from lab.demo.sample_stack import Says, present
+from e2e.stack.objects import lost
+from lab.demo.sample_stack import present
 from lab.demo.story import CHAT
 from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
-from lab.sandbox.workloads import is_ready, running_status
+from lab.sandbox.workloads import Says, is_ready, not_ready, running_status, with_condition
 
 PATIENCE_SECONDS: Final = 120.0
 """How long the played cluster may take to settle; only a broken one takes that long."""
@@ -183,7 +182,7 @@ class Stack:
         """Set a condition of every object whose name begins with `owner`."""
         for obj in await self._named(resource, namespace, owner):
             before = dig(obj, "status", "conditions") or []
-            fresh = with_condition(before, says)
+            fresh = with_condition(before, says, now=present())
             await self.status(resource, namespace, name_of(obj), status={"conditions": fresh})
 
     async def parent_condition(
@@ -194,7 +193,7 @@ class Stack:
             parents = dig(obj, "status", "parents") or []
             for parent in parents:
                 before = parent.get("conditions") or []
-                parent["conditions"] = with_condition(before, says)
+                parent["conditions"] = with_condition(before, says, now=present())
             await self.status(resource, namespace, name_of(obj), status={"parents": parents})
 
     async def status(self, resource: str, namespace: str, name: str, *, status: Object) -> None:
@@ -219,7 +218,7 @@ class Stack:
             status = running_status(pod, now=present(), address=dig(pod, "status", "podIP"))
             if restarts:
                 status["conditions"] = dig(pod, "status", "conditions")
-            not_ready(status, why)
+            not_ready(status, why, now=present())
             if restarts:
                 status["phase"] = "Running"
                 for each in status["containerStatuses"]:
@@ -232,7 +231,8 @@ class Stack:
         pod = await self.api.get("pods", name, namespace=namespace)
         if pod is None:
             raise StackError(f"there is no pod {namespace}/{name}")
-        status = not_ready(running_status(pod, now=present(), address=address))
+        now = present()
+        status = not_ready(running_status(pod, now=now, address=address), now=now)
         await self.status("pods", namespace, name, status=status)
 
     async def pod_ready(self, namespace: str, owner: str) -> None:

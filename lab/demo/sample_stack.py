@@ -4,14 +4,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import Final, cast
 
 from lab.sandbox.objects import JSON, Object
 from reporter.model.instant import rfc3339
 from reporter.snapshot.documents import Document, read_documents
-
-Says: TypeAlias = tuple[str, str, str, str]
-"""Type, status, reason and message of a condition."""
 
 AGE: Final = timedelta(minutes=20)
 """The stack's pretended age: old enough to be settled, young enough for Ready Events."""

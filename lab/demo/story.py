@@ -5,9 +5,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
 
-from lab.demo.sample_stack import Says
 from lab.sandbox.objects import JSON, Object, dig, meta, name_of, namespace_of
 from lab.sandbox.sandbox import Sandbox
+from lab.sandbox.workloads import Says, not_ready, running_status, with_condition
 from lab.simulation.server import ModelPod
 from reporter.catalogue import reasons as c
 from reporter.errors import UsageError
@@ -77,7 +77,6 @@ CHAT: Final = "chat-models"
 CODE: Final = "code-models"
 SEARCH: Final = "search-models"
 
-_READY_CONDITIONS: Final = ("Ready", "ContainersReady")
 _KEPT_METADATA: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
 
 
@@ -207,81 +206,38 @@ class StoryCluster:
     def condition(self, resource: str, namespace: str, owner: str, *, says: Says) -> None:
         """Set a condition of every object whose name begins with `owner`."""
         for obj in self._named(resource, namespace, owner):
-            fresh: JSON = dict(zip(("type", "status", "reason", "message"), says, strict=True))
-            fresh["lastTransitionTime"] = self._now()
-            others = [each for each in _conditions(obj) if each["type"] != says[0]]
-            new: Object = {"conditions": [*others, fresh]}
-            self._patch_status(resource, namespace, name_of(obj), status=new)
+            before = dig(obj, "status", "conditions") or ()
+            fresh: JSON = list(with_condition(before, says, now=self._now()))
+            self._patch_status(resource, namespace, name_of(obj), status={"conditions": fresh})
 
     def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
         """Let the image pulls of the model's pods fail or succeed."""
-        for obj in self._named("pods", namespace, owner):
-            status: Object = {
-                "phase": "Pending" if fails else "Running",
-                "containerStatuses": [
-                    {**each, "ready": not fails, "state": self._container_state(fails=fails)}
-                    for each in dig(obj, "status", "containerStatuses") or ()
-                ],
-                "conditions": [
-                    {**each, "status": "False" if fails else "True"}
-                    if each["type"] in _READY_CONDITIONS
-                    else each
-                    for each in _conditions(obj)
-                ],
-            }
-            self._patch_status("pods", namespace, name_of(obj), status=status)
+        for pod in self._named("pods", namespace, owner):
+            status = self._running(pod)
+            if fails:
+                text = "Back-off pulling image registry.example/vllm:typo"
+                status = not_ready(status, ("ImagePullBackOff", text), now=self._now())
+            self._patch_status("pods", namespace, name_of(pod), status=status)
 
     def replace_pod(self, namespace: str, owner: str) -> None:
         """Replace the first pod by a new one, whose container runs but is not ready yet."""
         old = self._named("pods", namespace, owner)[0]
         kept = {key: each for key, each in meta(old).items() if key in _KEPT_METADATA}
-        now = self._now()
-        status: Object = {
-            **old.get("status", {}),
-            "phase": "Running",
-            "startTime": now,
-            "conditions": [
-                {
-                    "type": each["type"],
-                    "status": "False" if each["type"] in _READY_CONDITIONS else "True",
-                    "lastTransitionTime": now,
-                }
-                for each in _conditions(old)
-            ],
-            "containerStatuses": [
-                {**each, "ready": False, "started": False, "state": {"running": {"startedAt": now}}}
-                for each in dig(old, "status", "containerStatuses") or ()
-            ],
-        }
+        status = not_ready(self._running(old), now=self._now())
         self._sandbox.delete("pods", name_of(old), namespace=namespace)
         self._sandbox.create({**old, "metadata": kept, "status": {}})
         self._patch_status("pods", namespace, name_of(old), status=status)
 
     def pod_ready(self, namespace: str, owner: str) -> None:
         """Make the model's pods ready."""
-        for obj in self._named("pods", namespace, owner):
-            status: Object = {
-                "conditions": [
-                    each
-                    if each.get("status") == "True"
-                    else {**each, "status": "True", "lastTransitionTime": self._now()}
-                    for each in _conditions(obj)
-                ],
-                "containerStatuses": [
-                    {**each, "ready": True, "started": True}
-                    for each in dig(obj, "status", "containerStatuses") or ()
-                ],
-            }
-            self._patch_status("pods", namespace, name_of(obj), status=status)
+        for pod in self._named("pods", namespace, owner):
+            self._patch_status("pods", namespace, name_of(pod), status=self._running(pod))
 
     def remove_crd(self, name: str) -> None:
         self._sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", name)
 
-    def _container_state(self, *, fails: bool) -> JSON:
-        if not fails:
-            return {"running": {"startedAt": self._now()}}
-        text = "Back-off pulling image registry.example/vllm:typo"
-        return {"waiting": {"reason": "ImagePullBackOff", "message": text}}
+    def _running(self, pod: Object) -> Object:
+        return running_status(pod, now=self._now(), address=str(dig(pod, "status", "podIP")))
 
     def _named(self, resource: str, namespace: str, owner: str) -> list[Object]:
         found = self._sandbox.list(resource, namespace=namespace)
@@ -293,10 +249,6 @@ class StoryCluster:
         self._sandbox.patch(
             resource, name, {"status": status}, namespace=namespace, subresource="status"
         )
-
-
-def _conditions(obj: Object) -> list[Object]:
-    return list(dig(obj, "status", "conditions") or ())
 
 
 def nothing(_scene: Scene) -> None:

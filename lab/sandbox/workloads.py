@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from lab.sandbox.lists import Selector, from_label_selector
 from lab.sandbox.objects import JSON, Object, copy_json, dig, encode, meta, name_of
@@ -10,6 +11,9 @@ HASH_LABEL = "pod-template-hash"
 _HASH_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _HASH_LENGTH = 10
 _COMPLETE = "NewReplicaSetAvailable"
+
+Says: TypeAlias = tuple[str, str, str, str]
+"""Type, status, reason and message of a condition."""
 
 
 def selector_of(workload: Object) -> Selector:
@@ -106,6 +110,41 @@ def running_status(pod: Object, *, now: str, address: str) -> Object:
             for container in dig(pod, "spec", "containers") or ()
         ],
     }
+
+
+def not_ready(status: Object, why: tuple[str, str] | None = None, *, now: str) -> Object:
+    """Return the status of a running pod as that of a loading pod, or with waiting containers.
+
+    Args:
+        status: of the pod, which is changed.
+        why: reason and message of waiting containers.
+        now: the time.
+    """
+    for each in status["containerStatuses"]:
+        each |= {"ready": False, "started": False}
+        if why is not None:
+            each["state"] = {"waiting": {"reason": why[0], "message": why[1]}}
+    if why is not None:
+        status["phase"] = "Pending"
+    for type_ in ("Ready", "ContainersReady"):
+        says = (type_, "False", "ContainersNotReady", "containers are not ready")
+        status["conditions"] = with_condition(status["conditions"], says, now=now)
+    return status
+
+
+def with_condition(before: Sequence[Object], says: Says, *, now: str) -> list[Object]:
+    """Return conditions with one set; its time changes only with its status."""
+    type_, status, reason, message = says
+    old = next((each for each in before if each["type"] == type_), None)
+    since = old.get("lastTransitionTime") if old and old["status"] == status else None
+    fresh: Object = {
+        "type": type_,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since or now,
+    }
+    return [*(each for each in before if each["type"] != type_), fresh]
 
 
 def is_ready(pod: Object) -> bool:

@@ -10,12 +10,12 @@ from e2e.envtest.binaries import built
 from e2e.envtest.control_plane import ControlPlane, Server, free_ports
 from e2e.stack.api import Api, ApiError, unless_gone
 from e2e.stack.controller import Again, Controller, Key, key_of
-from e2e.stack.controllers import Kubelet, not_ready, schedulable
+from e2e.stack.controllers import Kubelet, schedulable
 from e2e.stack.sample import OPEN, definition
 from e2e.stack.stack import Stack
 from lab.demo.sample_stack import present
 from lab.sandbox.objects import Object, dig, meta, name_of
-from lab.sandbox.workloads import is_ready, running_status
+from lab.sandbox.workloads import is_ready, not_ready, running_status
 
 OF_KUBERNETES = (
     "deployment-controller",
@@ -235,20 +235,20 @@ class Images(Kubelet):
     async def _says(self, key: Key, pod: Object, status: Object) -> None:
         tags = {each["image"].rpartition(":")[2] for each in dig(pod, "spec", "containers")}
         if "typo" in tags:
-            status = not_ready(status, _NO_IMAGE)
+            status = not_ready(status, _NO_IMAGE, now=present())
         elif "slow" in tags:
             self._tasks.append(asyncio.create_task(self._takes_its_time(key, pod)))
-            status = not_ready(status, ("ContainerCreating", ""))
+            status = not_ready(status, ("ContainerCreating", ""), now=present())
         await super()._says(key, pod, status)
 
     async def _takes_its_time(self, key: Key, pod: Object) -> None:
-        for seconds, change in ((PULLS_SECONDS, not_ready), (PROBES_SECONDS, dict)):
+        for seconds, probed in ((PULLS_SECONDS, False), (PROBES_SECONDS, True)):
             await asyncio.sleep(seconds)
             there = await self.api.get("pods", key.name, namespace=key.namespace)
             if there is None or meta(there)["uid"] != meta(pod)["uid"]:
                 return
             status = running_status(there, now=present(), address=dig(there, "status", "podIP"))
-            await tell(self.api, key, change(status))
+            await tell(self.api, key, status if probed else not_ready(status, now=present()))
 
 
 PODMETRICS = "pods.metrics.k8s.io"
