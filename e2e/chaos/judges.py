@@ -78,7 +78,6 @@ class Version:
 
     @property
     def gone(self) -> bool:
-        """Tell whether the object does not exist any more."""
         return not self.state
 
     @property

@@ -23,8 +23,6 @@ from e2e.envtest.commands import EnvtestError
 
 @dataclass(frozen=True)
 class Module:
-    """A Go module at a release."""
-
     path: str
     version: str
 

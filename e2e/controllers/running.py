@@ -103,7 +103,6 @@ class Running:
         self._hooks.clear()
 
     async def start(self) -> None:
-        """Start its process, and wait until it is ready."""
         assert self._server is not None
         self._server.start()
         await self._ready(self._server)

@@ -97,7 +97,6 @@ class Command:
         return done.stdout
 
     def run(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run it, whatever its exit status."""
         return subprocess.run(
             [self.program, *self.always, *arguments],
             input=stdin,

@@ -273,7 +273,6 @@ class Api:
         return (await self.page(await self.resource(resource), namespace, **params)).items
 
     async def page(self, resource: Resource, namespace: str = "", **params: str) -> Page:
-        """Return a list with its version; `params` are those of the query."""
         answer = await self.request("GET", resource.path(namespace), **params)
         # The items of a list omit what the list says once.
         own = {"apiVersion": resource.api_version, "kind": resource.kind}

@@ -56,7 +56,6 @@ class Deployments(Controller):
         )
 
     async def reconcile(self, key: Key) -> None:
-        """Create and delete pods, then write the status."""
         deployment = await self.api.get(DEPLOYMENTS, key.name, namespace=key.namespace)
         if deployment is None or deleting(deployment):
             return
@@ -179,7 +178,6 @@ class StatefulSets(Controller):
         return controller_of(obj, "StatefulSet")
 
     async def reconcile(self, key: Key) -> None:
-        """Create and delete pods, then write the counts."""
         owner = await self.api.get(STATEFUL_SETS, key.name, namespace=key.namespace)
         if owner is None or deleting(owner):
             return
@@ -301,7 +299,6 @@ class Namespaces(Controller):
     follows = ("namespaces",)
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """A namespace that is being deleted."""
         del resource
         return (key_of(obj),) if exists and deleting(obj) else ()
 
@@ -326,7 +323,6 @@ class Namespaces(Controller):
         await unless_gone(self.api.request("PUT", path, body=namespace))
 
     async def _empty(self, resource: Resource, namespace: str) -> bool:
-        """Delete the objects of a kind and tell whether there were any."""
         if not (await self.api.page(resource, namespace, limit="1")).items:
             return False
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
@@ -366,7 +362,6 @@ class Garbage(Controller):
         return [Key(namespace_of(obj), uid) for uid in owners & self._gone]
 
     async def reconcile(self, key: Key) -> None:
-        """Delete the dependents of an owner that is gone."""
         served = {each.name for each in await self.api.resources()}
         for resource in served.intersection(_DEPENDENTS):
             for obj in await self.api.items(resource, namespace=key.namespace):

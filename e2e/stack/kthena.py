@@ -45,7 +45,6 @@ class Kthena(Controller):
         return controller_of(obj, "ModelServing")
 
     async def reconcile(self, key: Key) -> None:
-        """Create and delete what the plan says."""
         world = await self.world(key)
         if world is None:
             return

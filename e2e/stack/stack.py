@@ -197,7 +197,6 @@ class Stack:
             await self.status(resource, namespace, name_of(obj), status={"parents": parents})
 
     async def status(self, resource: str, namespace: str, name: str, *, status: Object) -> None:
-        """Merge into the status of an object."""
         await self.api.patch(
             resource, name, {"status": status}, namespace=namespace, subresource="status"
         )
@@ -247,7 +246,6 @@ class Stack:
         await self.status("pods", namespace, name, status=status)
 
     async def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
-        """Let image pulls of pods fail, or succeed."""
         if fails:
             text = "Back-off pulling image registry.example/vllm:typo"
             await self.pod_waiting(namespace, owner, ("ImagePullBackOff", text))

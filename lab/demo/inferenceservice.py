@@ -116,7 +116,6 @@ _CONTROLLERS: Final = (
 
 
 def controllers() -> Iterator[Object]:
-    """Yield the Deployments of KServe's and Knative's controllers."""
     for place, name, image in _CONTROLLERS:
         yield controller(place, name, image=image, labels={"app": name})
 

@@ -22,7 +22,6 @@ class ModelPods:
     def __init__(
         self, sandbox: Sandbox, port: int = 0, make: Callable[..., ModelPod] = ModelPod
     ) -> None:
-        """Simulate the pods that exist now; port 0 is any free port."""
         self._make = make
         self._places = {
             (namespace_of(pod), name_of(pod)): str(dig(pod, "status", "podIP"))
@@ -67,7 +66,6 @@ class ModelPods:
 
 
 def model_pods(sandbox: Sandbox) -> Iterator[Object]:
-    """Yield the model pods of a sandbox."""
     for pod in sandbox.list("pods"):
         if SELECTOR in (meta(pod).get("labels") or {}):
             yield pod
@@ -194,8 +192,6 @@ class Scene:
 
 
 class StoryCluster:
-    """The changes that stories make to a sandbox."""
-
     def __init__(self, sandbox: Sandbox, now: Callable[[], str]) -> None:
         self._sandbox = sandbox
         self._now = now
@@ -211,7 +207,6 @@ class StoryCluster:
             self._patch_status(resource, namespace, name_of(obj), status={"conditions": fresh})
 
     def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
-        """Let the image pulls of the model's pods fail or succeed."""
         for pod in self._named("pods", namespace, owner):
             status = self._running(pod)
             if fails:
@@ -229,7 +224,6 @@ class StoryCluster:
         self._patch_status("pods", namespace, name_of(old), status=status)
 
     def pod_ready(self, namespace: str, owner: str) -> None:
-        """Make the model's pods ready."""
         for pod in self._named("pods", namespace, owner):
             self._patch_status("pods", namespace, name_of(pod), status=self._running(pod))
 

@@ -279,7 +279,6 @@ async def running(
     controllers: bool = True,
     token: str | None = None,
 ) -> AsyncIterator[Sandbox]:
-    """Serve a preloaded sandbox while the context is open."""
     sandbox = Sandbox(token=token)
     sandbox.load(documents)
     await sandbox.start(host, port)

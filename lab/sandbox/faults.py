@@ -97,7 +97,6 @@ class Faults:
         self._open: set[OpenWatch] = set()
 
     def add(self, fault: InjectedFault) -> int:
-        """Switch a fault on; return the number to remove it with."""
         number = self._next
         self._next += 1
         self._active[number] = fault
@@ -106,7 +105,6 @@ class Faults:
         return number
 
     def remove(self, number: int) -> None:
-        """Switch a fault off, if it is on."""
         self._active.pop(number, None)
         self._left.pop(number, None)
 
@@ -115,7 +113,6 @@ class Faults:
         self._left.clear()
 
     def active(self) -> dict[int, InjectedFault]:
-        """Return the faults that are on, by number."""
         return dict(self._active)
 
     def take(self, path: str, request: ResourceRequest | None) -> list[InjectedFault]:
@@ -189,15 +186,12 @@ class AccessSettings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Admin:
-    """Serves the admin path."""
-
     def __init__(self, faults: Faults, access: Access, request_log: RequestLog) -> None:
         self._faults = faults
         self._access = access
         self._log = request_log
 
     def routes(self) -> list[web.AbstractRouteDef]:
-        """Return the routes of an application."""
         return [
             web.get(f"{PREFIX}/faults", self._list_faults),
             web.post(f"{PREFIX}/faults", self._add_fault),

@@ -104,7 +104,6 @@ class TypeWalker:
         )
 
     def item(self) -> "TypeWalker":
-        """Return the walker of the items of a list."""
         below = (self._schema or {}).get("items")
         return TypeWalker(
             self._kind,
@@ -211,7 +210,6 @@ class _Collector:
         self._containers = containers
 
     def field(self, path: Path, name: str, value: JSON, *, walker: TypeWalker) -> None:
-        """Collect a field and what is below it."""
         always_there = name in _ALWAYS_THERE and not walker.custom
         if always_there and value in _NOTHING:
             return
@@ -356,7 +354,6 @@ def _time(text: JSON) -> str:
 
 
 def read_managers(obj: Object) -> list[Manager]:
-    """Return the entries of an object's managedFields."""
     entries = dig(obj, "metadata", "managedFields")
     return [
         Manager(

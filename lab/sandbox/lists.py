@@ -133,7 +133,6 @@ def parse_fields(text: str, supported: Callable[[str], bool], refusal: str) -> S
 
 
 def from_label_selector(selector: Mapping[str, object]) -> Selector:
-    """Convert a LabelSelector object (matchLabels and matchExpressions)."""
     terms: list[Requirement] = []
     labels = selector.get("matchLabels")
     if isinstance(labels, dict):
@@ -263,7 +262,6 @@ class Filter:
     extract: Callable[[Object], dict[str, str]]
 
     def matches(self, stored: Stored) -> bool:
-        """Return whether an object belongs to the answer."""
         if self.namespace and stored.key.namespace != self.namespace:
             return False
         if self.labels and not self.labels.matches(stored.labels):
@@ -272,7 +270,6 @@ class Filter:
 
     @property
     def selective(self) -> bool:
-        """Whether there is any selector."""
         return bool(self.labels) or bool(self.fields)
 
 

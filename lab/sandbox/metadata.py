@@ -30,7 +30,6 @@ _random = random.Random()  # noqa: S311
 
 
 def generate_name(base: str) -> str:
-    """Generate a name from `metadata.generateName`."""
     suffix = "".join(_random.choices(_GENERATED_ALPHABET, k=_GENERATED_LENGTH))
     return base[:_MAX_GENERATED_BASE] + suffix
 
@@ -144,7 +143,6 @@ def qualified_name_errors(name: str) -> list[str]:
 
 
 def validate(obj: Object, rule: NameRule, *, namespaced: bool) -> list[FieldError]:
-    """Validate the metadata of an object before it is stored."""
     metadata = meta(obj)
     name = str(metadata.get("name") or "")
     errors = []

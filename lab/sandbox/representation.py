@@ -103,7 +103,6 @@ def table_of(
     metadata: Object,
     with_definitions: bool = True,
 ) -> bytes:
-    """Encode a Table with one row for each object."""
     columns = tables.columns_of(resource)
     rows = []
     for stored in items:

@@ -44,8 +44,6 @@ _REVIEWS = {
 
 
 class ResourceHandlers:
-    """Answers requests on resources that are served."""
-
     def __init__(
         self,
         operations: Operations,

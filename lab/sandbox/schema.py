@@ -48,7 +48,6 @@ def _prune(value: JSON, schema: Object, path: str, *, dropped: list[str], root: 
 
 
 def apply_defaults(value: JSON, schema: Object) -> None:
-    """Fill in the defaults of missing fields."""
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
         for item in value:
             apply_defaults(item, schema["items"])

@@ -216,7 +216,6 @@ class Storage:
             self.collection(name).compact(self.version)
 
     def dependents(self, uid: str) -> list[tuple[str, Key]]:
-        """Return the objects that name an owner by uid."""
         needle = uid.encode()
         return [
             (name, stored.key)

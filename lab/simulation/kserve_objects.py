@@ -239,7 +239,6 @@ class Conditions:
         return self._found.get(type_)
 
     def put_said(self, type_: str, said: Said) -> None:
-        """Write a condition with its status, reason and message."""
         status, reason, message = said
         self.put(type_, status, reason, message=message)
 
@@ -286,7 +285,6 @@ _UNREADY: Final = ("Ready", "ContainersReady")
 
 
 def runs(pod: Object, status: Object) -> Object:
-    """Run without a fault."""
     return _fetched(pod, status)
 
 

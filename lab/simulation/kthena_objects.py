@@ -47,7 +47,6 @@ def revision_of(roles: Sequence[Object]) -> str:
 
 
 def role_hash(role: Object) -> str:
-    """Return such a hash of a single role."""
     return _hash(_blanked(role))
 
 
@@ -61,12 +60,10 @@ def _hash(value: object) -> str:
 
 
 def role_replicas(role: Object) -> int:
-    """Return how many instances a role wants."""
     return int(role.get("replicas", 1))
 
 
 def pods_of_instance(role: Object) -> int:
-    """Return the number of pods of a complete instance."""
     return 1 + int(role.get("workerReplicas") or 0)
 
 
@@ -86,7 +83,6 @@ def owner_reference(modelserving: Object) -> Object:
 
 
 def controller_revision(modelserving: Object, roles: Sequence[Object]) -> Object:
-    """Return the ControllerRevision that keeps these roles."""
     name, revision = modelserving["metadata"]["name"], revision_of(roles)
     labels = {NAME: name, REVISION: revision}
     return {

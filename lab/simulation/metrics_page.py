@@ -324,7 +324,6 @@ def kaito_metrics(life: Life) -> Iterator[Metric]:
 
 
 def http_metrics(life: Life) -> Iterator[Metric]:
-    """Yield the metrics of HTTP requests by handler."""
     created = life.process_started
     answered = {status: life.engine.total("http", status) for status in ("2xx", "4xx", "5xx")}
     requests: dict[Labels, int] = {

@@ -17,8 +17,6 @@ _LINGER_NOT: Final = struct.pack("ii", 1, 0)
 
 
 class ConnectionEnding(Enum):
-    """How the connection ends after the body."""
-
     CLOSE = auto()
     RESET = auto()
     HANG = auto()

@@ -41,7 +41,6 @@ def as_written(command: str, cluster, helm) -> str:
 
 
 def objects(kubectl) -> set[str]:
-    """Return the names of all objects of the cluster."""
     kinds = set(kubectl("api-resources", "--verbs=list", "-o", "name").split()) - PASSING
     form = "jsonpath={range .items[*]}{.kind}/{.metadata.namespace}/{.metadata.name}{'\\n'}{end}"
     return set(kubectl("get", ",".join(sorted(kinds)), "-A", "-o", form).splitlines())

@@ -52,7 +52,6 @@ class Fault:
 
 
 def of_pod(**spec: Any) -> Mapping[str, Any]:
-    """Return a patch of a template."""
     return {"spec": {"template": {"spec": spec}}}
 
 

@@ -144,7 +144,6 @@ class Binder(Controller):
         return (key_of(obj),) if exists and not dig(obj, "spec", "nodeName") else ()
 
     async def reconcile(self, key: Key) -> None:
-        """Bind a pod, or write why not."""
         if key.namespace == self.full:
             conditions = [UNSCHEDULABLE | {"lastTransitionTime": present()}]
             await tell(self.api, key, {"phase": "Pending", "conditions": conditions})
@@ -277,7 +276,6 @@ class Metrics(Controller):
         return (key_of(obj),)
 
     async def reconcile(self, key: Key) -> None:
-        """Write what a pod uses."""
         pod = await self.api.get("pods", key.name, namespace=key.namespace)
         used = self._used.get(key.namespace, "10m")
         if pod is None or not is_ready(pod) or not used:

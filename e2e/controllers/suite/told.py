@@ -140,12 +140,10 @@ class Model:
         self._expected: set[tuple[str, str]] = set()
 
     async def written(self) -> Object:
-        """Return the status that the controller wrote."""
         found = await self.stage.api.get(self.resource, self.name, namespace=self.namespace)
         return (found or {}).get("status") or {}
 
     async def derived(self) -> Object:
-        """Return the status that the report derives."""
         for each in (await self.daemon.report())["derived"]:
             if (each["kind"], each["namespace"], each["name"]) == (
                 self.kind,
@@ -172,8 +170,6 @@ class Model:
         await until(same, f"{self.subject}: derived and written agree")
 
     async def condition(self, type_: str, status: str) -> None:
-        """Wait until the controller writes a condition."""
-
         async def says() -> bool:
             conditions = (await self.written()).get("conditions") or ()
             found = {each["type"]: each["status"] for each in conditions}
@@ -183,8 +179,6 @@ class Model:
         await until(says, f"{self.subject}: {type_} is {status}")
 
     async def state(self, wanted: str) -> None:
-        """Wait until the model is in a state."""
-
         async def found() -> bool:
             subjects = (await self.daemon.report())["subjects"]
             states = [each["state"] for each in subjects if each["subject"] == self.subject]
@@ -223,8 +217,6 @@ class Model:
         assert not others, [(each["reason"], each["message"]) for each in others]
 
     async def over(self, reason: str) -> None:
-        """Wait until it is over, and nothing fires."""
-
         async def ended() -> bool:
             await self._alone()
             return bool(await self.stage.events((reason, self.subject), state="over"))
