@@ -64,7 +64,10 @@ class Deployments(Controller):
         rollout = any(map(_size, former))
         old = await self._pods(key.namespace, former)
         new = await self._pods(key.namespace, [current])
-        if dig(deployment, "spec", "strategy", "type") == "Recreate" or _enough(new, wanted):
+        if (
+            dig(deployment, "spec", "strategy", "type") == "Recreate"
+            or sum(map(is_ready, new)) >= wanted
+        ):
             await self._delete(old)
             old = []
         # The least useful go first: those that are not ready, then the youngest.
@@ -155,10 +158,6 @@ class Deployments(Controller):
 
 def _size(replica_set: Object) -> int:
     return int(dig(replica_set, "spec", "replicas") or 0)
-
-
-def _enough(pods: list[Object], wanted: int) -> bool:
-    return sum(map(is_ready, pods)) >= wanted
 
 
 STATEFUL_SETS: Final = "statefulsets.apps"

@@ -22,9 +22,13 @@ def _quota(scene: Scene, *, exceeded: bool) -> None:
     scene.cluster.condition(resource, CODE, model, says=("NodeClaimReady", *told))
 
 
-def _kaito_down(scene: Scene) -> None:
+def _models(scene: Scene) -> None:
     _quota(scene, exceeded=True)
     scene.cluster.image_pull(SEARCH, "mistral-7b", fails=True)
+
+
+def _kaito_down(scene: Scene) -> None:
+    _models(scene)
     scene.cluster.scale("kaito-system", "kaito-workspace", 0)
 
 
@@ -38,15 +42,6 @@ def _gateway(scene: Scene) -> None:
     no = ("Programmed", "False", "AddressNotUsable", "the Service of the Gateway has no port 80")
     gateways = "gateways.gateway.networking.k8s.io"
     scene.cluster.condition(gateways, CHAT, "chat-models-gw", says=no)
-
-
-def _models(scene: Scene) -> None:
-    _quota(scene, exceeded=True)
-    scene.cluster.image_pull(SEARCH, "mistral-7b", fails=True)
-
-
-def _crd(scene: Scene) -> None:
-    scene.cluster.remove_crd("scaledobjects.keda.sh")
 
 
 _STEPS: Final = (
@@ -89,7 +84,7 @@ _STEPS: Final = (
     ),
     Step(
         "kubectl delete crd scaledobjects.keda.sh",
-        _crd,
+        lambda scene: scene.cluster.remove_crd("scaledobjects.keda.sh"),
         (Expected(c.CLUSTER_CRD_MISSING, "cluster", "scaledobjects.keda.sh"),),
     ),
 )
@@ -111,21 +106,9 @@ def _slow_download(scene: Scene) -> None:
     scene.cluster.replace_pod(SEARCH, _MISTRAL)
 
 
-def _fast_download(scene: Scene) -> None:
-    scene.pods.of(SEARCH, _MISTRAL).become(Phase.DOWNLOADING, speed=300e6)
-
-
 def _served(scene: Scene) -> None:
     scene.pods.of(SEARCH, _MISTRAL).become(Phase.SERVING)
     scene.cluster.pod_ready(SEARCH, _MISTRAL)
-
-
-def _many_requests(scene: Scene) -> None:
-    scene.pods.of(CHAT, _PHI).become(Phase.SATURATED)
-
-
-def _fewer_requests(scene: Scene) -> None:
-    scene.pods.of(CHAT, _PHI).become(Phase.SERVING)
 
 
 _RUNTIME_STEPS: Final = (
@@ -135,14 +118,22 @@ _RUNTIME_STEPS: Final = (
         _slow_download,
         (_SLOW,),
     ),
-    Step("The registry is quick again: 300 MB/s.", _fast_download, over=(_SLOW,)),
+    Step(
+        "The registry is quick again: 300 MB/s.",
+        lambda scene: scene.pods.of(SEARCH, _MISTRAL).become(Phase.DOWNLOADING, speed=300e6),
+        over=(_SLOW,),
+    ),
     Step("The pod is Ready and serves.", _served),
     Step(
         "phi-4-mini gets more requests than its KV cache holds: they wait for room.",
-        _many_requests,
+        lambda scene: scene.pods.of(CHAT, _PHI).become(Phase.SATURATED),
         (_FULL,),
     ),
-    Step("Half of the clients go.", _fewer_requests, over=(_FULL,)),
+    Step(
+        "Half of the clients go.",
+        lambda scene: scene.pods.of(CHAT, _PHI).become(Phase.SERVING),
+        over=(_FULL,),
+    ),
 )
 
 RUNTIME: Final = Story(

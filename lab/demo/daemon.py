@@ -35,7 +35,9 @@ async def daemon(flags: Sequence[str], log: Path) -> AsyncIterator[str | None]:
 
 @asynccontextmanager
 async def program(flags: Sequence[str], log: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    clean = {name: each for name, each in os.environ.items() if not _is_setting(name)}
+    clean = {
+        name: each for name, each in os.environ.items() if not name.startswith("STATUS_REPORTER_")
+    }
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "reporter", "run", *flags, stderr=output, env=clean
@@ -51,10 +53,6 @@ async def program(flags: Sequence[str], log: Path) -> AsyncIterator[asyncio.subp
             except TimeoutError:
                 process.kill()
                 await process.wait()
-
-
-def _is_setting(name: str) -> bool:
-    return name.startswith("STATUS_REPORTER_")
 
 
 async def _page(process: asyncio.subprocess.Process, log: Path) -> str | None:

@@ -167,7 +167,8 @@ class Controllers:
             pods = []
         self._templates[uid] = template
         # Delete pods that are not ready first, then the youngest.
-        pods.sort(key=lambda pod: (is_ready(pod), _reversed(meta(pod)["creationTimestamp"])))
+        pods.sort(key=lambda pod: meta(pod)["creationTimestamp"], reverse=True)
+        pods.sort(key=is_ready)
         for pod in pods[: max(len(pods) - wanted, 0)]:
             self._sandbox.delete("pods", name_of(pod), namespace=key.namespace)
         for _ in range(wanted - len(pods)):
@@ -262,11 +263,6 @@ def _replica_counts(total: int, ready: int) -> Object:
         "readyReplicas": ready,
         "availableReplicas": ready,
     }
-
-
-def _reversed(timestamp: str) -> tuple[int, ...]:
-    """Return a sort key that puts later timestamps first."""
-    return tuple(-ord(char) for char in timestamp)
 
 
 @contextlib.asynccontextmanager

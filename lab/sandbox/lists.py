@@ -413,8 +413,5 @@ def _read_token(text: str) -> tuple[int, Key]:
         namespace, name = token["start"]
         return int(token["rv"]), Key(str(namespace), str(name))
     except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise _bad_token(str(error)) from None
-
-
-def _bad_token(why: str) -> ApiError:
-    return bad_request(f"invalid continue token: continue key is not valid: {why}")
+        why = f"continue key is not valid: {error}"
+        raise bad_request(f"invalid continue token: {why}") from None

@@ -71,10 +71,6 @@ def freeze(stage, cluster, pod) -> None:
     task(cluster, pod, "pause")
 
 
-def thaw(stage, cluster, pod) -> None:
-    task(cluster, pod, "resume")
-
-
 def run_out_of_memory(stage, cluster, pod) -> None:
     """Let the kernel kill it: it has less memory than it uses, and something else needs some."""
     own = {each for each in cgroups() if each.name == container_of(pod)}
@@ -112,7 +108,7 @@ async def test_leader_goes(installed, cluster, stage, observer, strike):
         await until(another_leads, "another process leads")
     finally:
         if strike is freeze:
-            thaw(stage, cluster, pod)
+            task(cluster, pod, "resume")
     if strike is run_out_of_memory:
         name = pod["metadata"]["name"]
         await until(partial(killed_for_memory, stage, name), f"{name} ran out of memory")
