@@ -9,6 +9,7 @@ from reporter.stacks.kserve.derived.derive import derive, differs
 from reporter.stacks.kserve.derived.facts import facts_of
 from reporter.stacks.kserve.derived.revisions import TABLE, RevisionHistory, Share, propagate, walk
 from reporter.stacks.kserve.objects import Addressable, Component
+from tests.tables import rows
 from tests.unit.probes.building import merged
 from tests.unit.stacks.kserve.derived.building import (
     PREDICTOR,
@@ -216,60 +217,41 @@ def test_no_deployment_at_all():
     assert (ready.status, ready.reason, ready.message) == ("False", None, None)
 
 
-def two(head, worker):
-    return raw_ready(
-        "PredictorReady", [deployment(**head), deployment(f"{PREDICTOR}-worker", **worker)]
-    )
+FINE, NONE = "MinimumReplicasAvailable", "MinimumReplicasUnavailable"
+QUOTA = "True FailedCreate: quota"
+COMPLETE = {"Progressing": "True NewReplicaSetAvailable"}
 
 
-TWO = [
-    # head, worker, status, reason, message
-    (
-        "both True, same reason",
-        {"Available": "True MinimumReplicasAvailable: fine"},
-        {"Available": "True MinimumReplicasAvailable: good"},
-        "True", "MinimumReplicasAvailable", "predictor-container: fine, worker-container: good",
-    ),
-    (
-        "one False, reasons differ",
-        {"Available": "True MinimumReplicasAvailable: fine"},
-        {"Available": "False MinimumReplicasUnavailable: none"},
-        "False",
-        "predictor-container: MinimumReplicasAvailable, worker-container: MinimumReplicasUnavailable",
-        "predictor-container: fine, worker-container: none",
-    ),
-    ("Unknown becomes False", {"Available": "True Same"}, {"Available": "Unknown Same"}, "False", "Same", ""),
-    (
-        "one that is reported by the head only counts as absent",
-        {"Available": "False MinimumReplicasUnavailable", "Progressing": "True NewReplicaSetAvailable"},
-        {"Progressing": "True NewReplicaSetAvailable"},
-        "True", "NewReplicaSetAvailable", "",
-    ),
-    ("a worker without conditions leaves nothing to tell", {"Available": "True MinimumReplicasAvailable"}, {}, "False", "", ""),
-    (
-        "a replica failure of one of them counts as absent",
-        {"Available": "True Same", "ReplicaFailure": "True FailedCreate: quota"},
-        {"Available": "True Same"},
-        "True", "Same", "",
-    ),
-    (
-        "a replica failure of both",
-        {"ReplicaFailure": "True FailedCreate: one"},
-        {"ReplicaFailure": "True FailedCreate: other"},
-        "False", "FailedCreate", "predictor-container: one, worker-container: other",
-    ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("head", "worker", "status", "reason", "message"),
-    [each[1:] for each in TWO],
-    ids=[each[0] for each in TWO],
-)
-def test_head_and_worker(head, worker, status, *, reason, message):
+@rows(
+    ("head", "worker", "expected"),
+    {
+        "both True, same reason": (
+            {"Available": f"True {FINE}: fine"}, {"Available": f"True {FINE}: good"},
+            ("True", FINE, "predictor-container: fine, worker-container: good"),
+        ),
+        "one False, reasons differ": (
+            {"Available": f"True {FINE}: fine"}, {"Available": f"False {NONE}: none"},
+            ("False", f"predictor-container: {FINE}, worker-container: {NONE}", "predictor-container: fine, worker-container: none"),
+        ),
+        "Unknown becomes False": ({"Available": "True Same"}, {"Available": "Unknown Same"}, ("False", "Same", "")),
+        "one that is reported by the head only counts as absent": (
+            {"Available": f"False {NONE}", **COMPLETE}, COMPLETE, ("True", "NewReplicaSetAvailable", ""),
+        ),
+        "a worker without conditions leaves nothing to tell": ({"Available": f"True {FINE}"}, {}, ("False", "", "")),
+        "a replica failure of one of them counts as absent": (
+            {"Available": "True Same", "ReplicaFailure": QUOTA}, {"Available": "True Same"}, ("True", "Same", ""),
+        ),
+        "a replica failure of both": (
+            {"ReplicaFailure": "True FailedCreate: one"}, {"ReplicaFailure": "True FailedCreate: other"},
+            ("False", "FailedCreate", "predictor-container: one, worker-container: other"),
+        ),
+    },
+)  # fmt: skip
+def test_head_and_worker(head, worker, expected):
     """A condition counts only if both report it, and is True only if both are."""
-    ready = two(head, worker)
-    assert (ready.status, ready.reason or "", ready.message or "") == (status, reason, message)
+    both = [deployment(**head), deployment(f"{PREDICTOR}-worker", **worker)]
+    ready = raw_ready("PredictorReady", both)
+    assert (ready.status, ready.reason or "", ready.message or "") == expected
 
 
 SERVICE = knative_service("v2, v2", "v2:100 L", {"status": {"url": "http://v2"}})
