@@ -5,8 +5,6 @@ A row: what is wrong, how it comes about, all that is told, and a part of the me
 
 from functools import reduce
 
-import pytest
-
 from tests.tables import rows
 from tests.unit.probes.building import DELETING, condition, says
 from tests.unit.stacks.otterscale.probes.otterscale import (
@@ -80,147 +78,93 @@ def parents(*conditions, parent=PARENT["parentRef"]):
     return {"status": {"parents": [entry] if conditions else []}}
 
 
-PENDING = {"phase": "Pending", "decodeReady": None, "decodeReplicas": None}
-GONE = [condition("Ready", "False", "DeploymentNotFound")]
+def reduced(*changes, **spec):
+    """The ModelService that serves, after some changes."""
+    return reduce(lambda so_far, change_: change_(so_far), changes, healthy(**spec))
+
+
+def secrets(*names):
+    patch = {"imagePullSecrets": [{"name": each} for each in names]}
+    return change("ModelService", NAME, {"spec": {"model": patch}})
+
+
+def says_not_ready(reason):
+    return operator_says(conditions=[condition("Ready", "False", reason)])
+
+
+def picks(kind, name, **spec):
+    return change(kind, name, {"spec": spec})
+
+
+NOT_THERE = operator_says(
+    phase="Pending", decodeReady=None, decodeReplicas=None,
+    conditions=[condition("Ready", "False", "DeploymentNotFound")],
+)  # fmt: skip
 STALLED = condition("Progressing", "False", "ProgressDeadlineExceeded")
-
-RESOURCE = [
-    (
-        "NotObserved: behind",
-        [change("ModelService", NAME, {"metadata": {"generation": 3}})],
-        ["NotObserved"],
-        "has not observed generation 3, its status is of generation 2",
-    ),
-    ("NotObserved: absent", [change("ModelService", NAME, {"status": None})], ["NotObserved"], "it has written no status yet"),
-    (
-        "StatusContradiction",
-        [operator_says(conditions=[condition("Ready", "False", "PodsStarting")])],
-        ["StatusStale"],
-        "condition Ready is False and should be True",
-    ),
-    ("StatusDrift", [operator_says(prefillReady=None)], ["StatusStale"], "prefillReady is 0 and should be 1"),
-    ("EppNameCollision", [other("qwen-3"), other("qwen.3")], [], ""),
-    (
-        "InvalidCombination: prefill without routingProxy",
-        [change("ModelService", NAME, {"spec": {"routingProxy": None}})],
-        ["Drift", "Misconfigured"],
-        "spec.prefill without spec.routingProxy",
-    ),
-]  # fmt: skip
-
-PODS = [
-    (
-        "DecodeMissing",
-        [
-            remove(("Deployment", DECODE), ("Pod", POD)),
-            operator_says(**PENDING, conditions=GONE),
-        ],
-        ["ObjectMissing"],
-        "Deployment qwen3-decode is missing: no decode pod can serve",
-    ),
-    ("PrefillLeftover", [change("ModelService", NAME, {"spec": {"prefill": None}})], None, ""),
-    ("RolloutStalled", [status(DECODE, STALLED, ready=1)], ["RolloutStalled"], "past its deadline"),
-    ("ModelUnpackFailed", decode_pod(failed("model-unpack")), ["PodsNotReady"], "model-unpack ended"),
-    (
-        "ModelUnpackSlow",
-        decode_pod(starting(running={"startedAt": "2026-11-20T11:50:00Z"})),
-        ["PodsNotReady"],
-        ", init container model-unpack still runs",
-    ),
-    (
-        "RegistrySecretMissing",
-        [
-            *decode_pod(starting(waiting={"reason": "PodInitializing"})),
-            change("ModelService", NAME, {"spec": {"model": {"imagePullSecrets": [{"name": "reg"}]}}}),
-        ],
-        ["PodsNotReady"],
-        "look for Secret reg and its key .dockerconfigjson",
-    ),
-    (
-        "RoutingProxyFailing",
-        decode_pod(crashing("routing-proxy")),
-        ["PodsNotReady"],
-        "without it nothing listens on the port that requests are sent to",
-    ),
-]  # fmt: skip
-
-PICKER = [
-    ("EppMissing", [remove(("Deployment", EPP))], ["ObjectMissing"], "there is no endpoint picker"),
-    (
-        "EppScaledToZero",
-        [change("Deployment", EPP, {"spec": {"replicas": 0}, "status": rolled_out(0)})],
-        ["EPPNotReady"],
-        "is down: scaled to zero (Deployment qwen3-epp); failureMode is FailOpen",
-    ),
-    (
-        "EppServiceAccountMissing",
-        [status(EPP), remove(("Pod", f"{EPP}-0"), ("ServiceAccount", EPP))],
-        ["Drift", "EPPNotReady"],
-        "is down (ServiceAccount qwen3-epp is missing): no pods, 0/1 ready",
-    ),
-    (
-        "EppConfigMissing",
-        [
-            status(EPP),
-            change("Pod", f"{EPP}-0", crashing("epp")),
-            remove(("ConfigMap", f"{EPP}-config")),
-        ],
-        ["Drift", "EPPNotReady"],
-        "is down (ConfigMap qwen3-epp-config is missing): CrashLoopBackOff",
-    ),
-    (
-        "EppConfigStale",
-        [change("ConfigMap", f"{EPP}-config", {"data": {"pd-config.yaml": "plugins: []"}})],
-        ["Drift"],
-        "annotation checksum/config is not the checksum of its ConfigMap",
-    ),
-    ("EppServiceMissing", [remove(("Service", EPP))], ["ObjectMissing"], "does not reach"),
-    (
-        "EppPortMismatch",
-        [change("Service", EPP, {"spec": {"ports": [{"name": "grpc-ext-proc", "port": 9004}]}})],
-        ["Drift", "EPPNotReady"],
-        "InferencePool qwen3 names port 9002 of Service qwen3-epp, which it does not have",
-    ),
-    (
-        "EppNoEndpoints",
-        [change("Service", EPP, {"spec": {"selector": {"app": "other"}}})],
-        ["Drift", "EPPNotReady"],
-        "Service qwen3-epp selects no ready pod of the endpoint picker",
-    ),
-]  # fmt: skip
-
-ROUTING = [
-    ("PoolMissing", [remove(("InferencePool", NAME))], ["ObjectMissing"], "requests have no backend"),
-    (
-        "PoolSelectorMismatch and PoolEmpty",
-        [change("InferencePool", NAME, {"spec": {"selector": {"matchLabels": {"llm-d.ai/model": "x"}}}})],
-        ["Drift", "RouteNotReady"],
-        "its selector matches none of the pods",
-    ),
-    (
-        "PoolNotAccepted",
-        [change("InferencePool", NAME, parents(condition("Accepted", "False", "NotSupportedByParent")))],
-        ["RouteNotReady"],
-        "InferencePool qwen3: Accepted is False for Gateway gateways/inference, NotSupportedByParent",
-    ),
-    ("RouteMissing", [remove(("HTTPRoute", NAME))], ["ObjectMissing"], "no request is routed to it"),
-    ("GatewayMissing", [remove(("Gateway", "inference"))], ["RouteNotReady"], "does not exist"),
-    ("RouteUnattached", [change("HTTPRoute", NAME, parents())], ["RouteNotReady"], "has not accepted it: status.parents has no entry"),
-    ("a Gateway that goes", [change("Gateway", "inference", DELETING)], [], ""),
-]  # fmt: skip
+RUNS = starting(running={"startedAt": "2026-11-20T11:50:00Z"})
+WAITS = starting(waiting={"reason": "PodInitializing"})
+PICKER_CRASHES = change("Pod", f"{EPP}-0", crashing("epp"))
+NO_PICKER_POD = remove(("Pod", f"{EPP}-0"), ("ServiceAccount", EPP))
+PICKER_AT_0 = change("Deployment", EPP, {"spec": {"replicas": 0}, "status": rolled_out(0)})
+REFUSED = parents(condition("Accepted", "False", "NotSupportedByParent"))
+OTHER_PORT = [{"name": "grpc-ext-proc", "port": 9004}]
+OTHER_CONFIG = {"data": {"pd-config.yaml": "plugins: []"}}
+MISSING, NO_PODS, DOWN, ASTRAY = ["ObjectMissing"], ["PodsNotReady"], ["Drift", "EPPNotReady"], ["RouteNotReady"]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "told", "part"),
-    [pytest.param(*row, id=name) for name, *row in (*RESOURCE, *PODS, *PICKER, *ROUTING)],
-)
+    {
+        "behind": (
+            [change("ModelService", NAME, {"metadata": {"generation": 3}})], ["NotObserved"], "has not observed generation 3, its status is of generation 2",
+        ),
+        "no status": ([change("ModelService", NAME, {"status": None})], ["NotObserved"], "it has written no status yet"),
+        "a status that contradicts": ([says_not_ready("PodsStarting")], ["StatusStale"], "condition Ready is False and should be True"),
+        "a status that drifts": ([operator_says(prefillReady=None)], ["StatusStale"], "prefillReady is 0 and should be 1"),
+        "others with like names": ([other("qwen-3"), other("qwen.3")], [], ""),
+        "no decode Deployment": (
+            [remove(("Deployment", DECODE), ("Pod", POD)), NOT_THERE], MISSING, "Deployment qwen3-decode is missing: no decode pod can serve",
+        ),
+        "a stalled rollout": ([status(DECODE, STALLED, ready=1)], ["RolloutStalled"], "past its deadline"),
+        "unpacking fails": (decode_pod(failed("model-unpack")), NO_PODS, "model-unpack ended"),
+        "unpacking is slow": (decode_pod(RUNS), NO_PODS, ", init container model-unpack still runs"),
+        "no Secret of the registry": ([*decode_pod(WAITS), secrets("reg")], NO_PODS, "look for Secret reg and its key .dockerconfigjson"),
+        "the routing proxy fails": (
+            decode_pod(crashing("routing-proxy")), NO_PODS, "without it nothing listens on the port that requests are sent to",
+        ),
+        "no picker": ([remove(("Deployment", EPP))], MISSING, "there is no endpoint picker"),
+        "a picker scaled to zero": ([PICKER_AT_0], ["EPPNotReady"], "is down: scaled to zero (Deployment qwen3-epp); failureMode is FailOpen"),
+        "no ServiceAccount": ([status(EPP), NO_PICKER_POD], DOWN, "is down (ServiceAccount qwen3-epp is missing): no pods, 0/1 ready"),
+        "no configuration": (
+            [status(EPP), PICKER_CRASHES, remove(("ConfigMap", f"{EPP}-config"))], DOWN, "is down (ConfigMap qwen3-epp-config is missing): CrashLoopBackOff",
+        ),
+        "an older configuration": (
+            [change("ConfigMap", f"{EPP}-config", OTHER_CONFIG)], ["Drift"], "annotation checksum/config is not the checksum of its ConfigMap",
+        ),
+        "no Service of the picker": ([remove(("Service", EPP))], MISSING, "does not reach"),
+        "another port": (
+            [picks("Service", EPP, ports=OTHER_PORT)], DOWN, "InferencePool qwen3 names port 9002 of Service qwen3-epp, which it does not have",
+        ),
+        "no endpoints": ([picks("Service", EPP, selector={"app": "other"})], DOWN, "Service qwen3-epp selects no ready pod of the endpoint picker"),
+        "no pool": ([remove(("InferencePool", NAME))], MISSING, "requests have no backend"),
+        "a pool of no pods": (
+            [picks("InferencePool", NAME, selector={"matchLabels": {"llm-d.ai/model": "x"}})], ["Drift", *ASTRAY], "its selector matches none of the pods",
+        ),
+        "a pool that is refused": (
+            [change("InferencePool", NAME, REFUSED)], ASTRAY, "InferencePool qwen3: Accepted is False for Gateway gateways/inference, NotSupportedByParent",
+        ),
+        "no route": ([remove(("HTTPRoute", NAME))], MISSING, "no request is routed to it"),
+        "no Gateway": ([remove(("Gateway", "inference"))], ASTRAY, "does not exist"),
+        "a route that nobody took": ([change("HTTPRoute", NAME, parents())], ASTRAY, "has not accepted it: status.parents has no entry"),
+        "a Gateway that goes": ([change("Gateway", "inference", DELETING)], [], ""),
+    },
+)  # fmt: skip
 def test_each(changes, told, part):
-    docs = reduce(lambda so_far, change_: change_(so_far), changes, healthy())
-    if told is not None:
-        assert reasons(docs) == told
+    docs = reduced(*changes)
+    assert reasons(docs) == told
     if told:
         assert part in one(docs, told[-1]).message
-    if {"ObjectMissing", "PodsNotReady", "EPPNotReady"} & {*(told or ())}:
+    if {"ObjectMissing", "PodsNotReady", "EPPNotReady"} & {*told}:
         assert evaluation(docs).ready == ()
 
 
@@ -230,11 +174,6 @@ def test_a_role_that_is_down_comes_before_one_that_is_degraded():
     docs = changed(docs, "Pod", f"{PREFILL}-0", waiting("ImagePullBackOff"))
     worst = max(evaluation(docs).findings, key=lambda each: each.severity)
     assert worst.related.name == f"{PREFILL}-0"
-
-
-def reduced(*changes, **spec):
-    """The ModelService that serves, after some changes."""
-    return reduce(lambda so_far, change_: change_(so_far), changes, healthy(**spec))
 
 
 def left_over(*patches):
@@ -248,11 +187,6 @@ def one_more_pod():
     is_decode = ("Deployment", DECODE)
     (made,) = [e for e in healthy() if (e["kind"], e["metadata"]["name"]) == is_decode]
     return [*healthy(), pod(made, 1, waiting("CrashLoopBackOff"))]
-
-
-def secrets(*names):
-    patch = {"imagePullSecrets": [{"name": each} for each in names]}
-    return change("ModelService", NAME, {"spec": {"model": patch}})
 
 
 def engine_and_proxy():
