@@ -114,19 +114,6 @@ def test_matrix(spec, settings, row):
     assert {*deleted} == gone | {"Deployment", "InferencePool", "PodMonitor"}
 
 
-@pytest.mark.parametrize("prefill", [None, {}])
-def test_prefill(prefill):
-    made, deleted = (
-        [each.ref.name for each in found if each.ref.name == "qwen3-prefill"]
-        for found in (
-            wanted(service(prefill=prefill), OPERATOR),
-            unwanted(service(prefill=prefill), OPERATOR),
-        )
-    )
-    both = ["qwen3-prefill"] * 2
-    assert (made, deleted) == ((both, []) if prefill is not None else ([], both))
-
-
 def test_nothing_is_both_made_and_deleted():
     for spec, settings, _ in MATRIX:
         operator = replace(OPERATOR, **settings)
