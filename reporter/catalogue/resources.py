@@ -198,10 +198,15 @@ CLUSTERPOLICIES: Final = Resource(
     namespaced=False, custom=True, type=objects.ClusterPolicy, explains=True,
     purpose="which part of the GPU operator is not ready",
 )  # fmt: skip
+APISERVICES: Final = Resource(
+    group="apiregistration.k8s.io", versions=("v1",), plural="apiservices", kind="APIService",
+    namespaced=False, type=objects.ApiService, explains=True,
+    purpose="whether the API of metrics that an autoscaler asks answers",
+)  # fmt: skip
 
 ON_DEMAND: Final[tuple[Resource[KubeObject], ...]] = (
     VOLUMES, ATTACHMENTS, CSINODES, STORAGECLASSES, NODEPOOLS, NODECLAIMS, QUEUES, WORKLOADS,
-    LOCALQUEUES, CLUSTERQUEUES, CLUSTERPOLICIES, AUTOSCALERS, LEASES,
+    LOCALQUEUES, CLUSTERQUEUES, CLUSTERPOLICIES, AUTOSCALERS, LEASES, APISERVICES,
 )  # fmt: skip
 """Never watched: read only if they may explain a fault, and from a dump if they are in it."""
 

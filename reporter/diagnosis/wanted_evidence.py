@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Final
 
-from reporter.catalogue.resources import AUTOSCALERS, BY_NAME, CLAIMS, NODECLAIMS, ON_DEMAND, PODS
+from reporter.catalogue.resources import (
+    APISERVICES,
+    AUTOSCALERS,
+    BY_NAME,
+    CLAIMS,
+    NODECLAIMS,
+    ON_DEMAND,
+    PODS,
+)
 from reporter.diagnosis.case import statuses
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Sureness
@@ -142,7 +150,9 @@ def _pods(snapshot: Snapshot, namespace: str, first: Iterable[str]) -> tuple[Pod
 
 def _resources(snapshot: Snapshot) -> Iterator[Resource[KubeObject]]:
     for each in ON_DEMAND:
-        if each not in (*BY_NAME, AUTOSCALERS) and (not each.custom or _serves(snapshot, each)):
+        if each not in (*BY_NAME, AUTOSCALERS, APISERVICES) and (
+            not each.custom or _serves(snapshot, each)
+        ):
             yield each
 
 

@@ -10,12 +10,19 @@ KEDA's, name the metric that they cannot read (kubernetes,
 pkg/controller/podautoscaler/horizontal.go).
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Final, TypeAlias
 
-from reporter.catalogue.resources import AUTOSCALERS, DEPLOYMENTS, SCALEDOBJECTS, STATEFULSETS
+from reporter.catalogue.resources import (
+    APISERVICES,
+    AUTOSCALERS,
+    DEPLOYMENTS,
+    SCALEDOBJECTS,
+    STATEFULSETS,
+)
 from reporter.catalogue.runtime import of_kind
 from reporter.model.finding import Finding
 from reporter.model.objects import (
@@ -59,11 +66,24 @@ def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | Non
     if isinstance(scaler, PodAutoscaler):
         conditions = map(scaler.status.condition, ("AbleToScale", "ScalingActive"))
         failed = next((c for c in conditions if c and is_false(c) and c.reason != _OFF), None)
-        return None if failed is None else (failed, words(failed))
+        return None if failed is None else (failed, f"{words(failed)}{_unserved(failed, snapshot)}")
     ready = scaler.status.condition("Ready")
     if not is_false(ready) or is_true(scaler.status.condition("Paused")):
         return None
     return ready, warning_about(snapshot, SCALEDOBJECTS.ref(scaler)) or words(ready)
+
+
+_ASKED: Final = re.compile(r"\(get [^()\s]{0,200}?((?:custom\.|external\.)?metrics\.k8s\.io)\)")
+
+
+def _unserved(failed: Condition, snapshot: Snapshot) -> str:
+    """Return why the API of metrics that an autoscaler asks does not answer, or an empty string."""
+    asked = _ASKED.search(failed.message or "")
+    for each in snapshot[APISERVICES] if asked else ():
+        available = each.status.condition("Available", "False")
+        if available and asked and each.spec.group == asked[1]:
+            return f"; APIService {each.name}: {words(available)}"
+    return ""
 
 
 def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:

@@ -29,6 +29,10 @@ from reporter.workload.replica_faults import WorkloadFault
 SelectsT = TypeVar("SelectsT", bound=o.KubeObject)
 _Selecting: TypeAlias = Mapping[tuple[str, str], tuple[SelectsT, ...]]
 
+_BACKEND: Final = "Backend"
+"""The kind of Envoy Gateway and kgateway that stands for a Service, whose name it mostly has; what
+it leads to is not read."""
+
 _MOST: Final = 8
 """The most pools, Services and foreign routes (of each) examined for one model."""
 
@@ -73,7 +77,11 @@ class Ways:
         Any tenant can name a pool: of the foreign routes only the working ones count, if any works.
         """
         pools = self.naming(r.INFERENCEPOOLS.kind, self.pools)
-        own = (*pools, *self.naming(r.SERVICES.kind, self.services))
+        own = (
+            *pools,
+            *self.naming(r.SERVICES.kind, self.services),
+            *self.naming(_BACKEND, self.services),
+        )
         found = {each.name: each for each in own if each.namespace == self.place}
         if found:
             return tuple(found.values())

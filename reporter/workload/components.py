@@ -270,11 +270,13 @@ def with_verdicts(
         for key in each.lease_keys
     )
     scaled = {kind for each in settings.known_stacks if each.scales for kind in each.kinds}
+    at_fault = any(each.related.kind == r.AUTOSCALERS.kind for each in report.findings)
     return replace(
         wanted,
         leases=leases,
+        resources=(*wanted.resources, *((r.APISERVICES,) if at_fault else ())),
         scalers=any(each.kind in scaled for each in report.subjects),
-        scalers_at_fault=any(each.related.kind == r.AUTOSCALERS.kind for each in report.findings),
+        scalers_at_fault=at_fault,
     )
 
 

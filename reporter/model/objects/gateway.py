@@ -345,6 +345,17 @@ class PodAutoscaler(KubeObject, frozen=True):
     status: PodAutoscalerStatus = PodAutoscalerStatus()
 
 
+class ApiServiceSpec(Part, frozen=True):
+    group: str = ""
+
+
+class ApiService(KubeObject, frozen=True):
+    """apiregistration.k8s.io/v1 APIService: a group of the API that another server answers."""
+
+    spec: ApiServiceSpec = ApiServiceSpec()
+    status: Conditioned = Conditioned()
+
+
 class ApiKeyStatus(Conditioned, frozen=True):
     phase: str | None = None
 
