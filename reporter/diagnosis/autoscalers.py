@@ -47,21 +47,21 @@ _KARPENTER: Final = (
         "no instance type that {pool} allows has {asks}",
      "Allow larger instance types in {pool}, or ask for less on one node."),
     ("required offering", "capacity",
-        ("no instance type that {pool} allows is to be had in the zones and capacity types that it "
+        ("no instance type that {pool} allows is available in the zones and capacity types that it "
         "asks for"),
      "Allow more zones, types or on-demand capacity in {pool}, or reserve capacity."),
     ("filtered out all available instance types", "nodepool-unusable",
         "the requirements of {pool} leave no instance type",
-     "Mend spec.template.spec.requirements of {pool}."),
+     "Correct spec.template.spec.requirements of {pool}."),
     ("does not have known values", "node-label",
         "it asks for a label that no NodePool sets ({message})",
-     "Mend nodeSelector or affinity, or set the label in a NodePool."),
+     "Correct nodeSelector or affinity, or set the label in a NodePool."),
     ("no instance type met", "nodepool-unusable",
         "no instance type that {pool} allows meets what it asks for",
-     "Widen the requirements of {pool}, or mend nodeSelector and affinity."),
+     "Widen the requirements of {pool}, or correct nodeSelector and affinity."),
     ("incompatible requirements", "node-label",
         "no NodePool makes nodes with the labels that it asks for ({message})",
-     "Mend nodeSelector or affinity, or the requirements of a NodePool."),
+     "Correct nodeSelector or affinity, or the requirements of a NodePool."),
     ("did not tolerate", "node-taint",
         "it does not tolerate the taints of the nodes that Karpenter would make ({message})",
      "Add a toleration to the pod, or remove the taint from the NodePool."),
@@ -70,19 +70,19 @@ _KARPENTER: Final = (
 
 _NO_GROUP: Final = (
     ("max node group size reached", "group-maximum",
-        "the node group that would do is at its maximum size",
+        "the matching node group is at its maximum size",
      "Raise the maximum of the node group."),
     ("max total nodes in cluster reached", "group-maximum",
-        "the cluster has as many nodes as the autoscaler may make",
+        "the cluster has as many nodes as the autoscaler may create",
      "Raise --max-nodes-total of the cluster autoscaler."),
     ("in backoff after failed scale-up", "group-backoff",
-        "the cloud refused new nodes for the group that would do",
+        "the cloud refused new nodes for the matching group",
      ("Look at quota and capacity of the cloud: kubectl -n kube-system get configmap "
      "cluster-autoscaler-status -o yaml")),
     ("exceeded quota", "group-quota", "a quota of the autoscaler keeps it from adding nodes",
         "Raise the quota."),
     ("not ready for scale-up", "group-not-ready",
-        "the node group that would do is not ready for new nodes",
+        "the matching node group is not ready for new nodes",
      "Look at the node group."),
 )  # fmt: skip
 """Fragments of the cluster autoscaler's `NotTriggerScaleUp` that do not echo the scheduler."""
@@ -107,7 +107,7 @@ _LIMITS_USED: Final = Wording("nodepool-limits",
     "Raise spec.limits of NodePool {pool}.")  # fmt: skip
 _NOT_READY: Final = Wording("nodepool-unusable",
     "NodePool {pool} makes no nodes: {name} is False ({message})",
-    "NodePool {pool} is not ready", "Mend what the condition names.")  # fmt: skip
+    "NodePool {pool} is not ready", "Fix what the condition names.")  # fmt: skip
 _OF_CLAIM: Final = "NodeClaim {name}: {reason}"
 _MACHINE_REFUSED: Final = Wording("capacity",
     "the cloud refuses the machine of NodeClaim {name}: {message}", _OF_CLAIM,
@@ -121,7 +121,7 @@ _OF_LAUNCH: Final = {
         "Look at the device plugin on the node."),
     **{("Initialized", each): Wording("node-starting",
         "node {node} is not ready for pods yet: {message}", _OF_CLAIM,
-        "Look at who should lift the taint, or at the node.")
+        "Check what should remove the taint, or the node.")
         for each in ("StartupTaintsExist", "KnownEphemeralTaintsExist", "NodeNotReady")},
 }  # fmt: skip
 """Why a machine is not a usable node, by the type and reason of its NodeClaim's condition."""

@@ -233,7 +233,7 @@ REFUSALS: Final = (
         r"(?P<why>connection refused|context deadline exceeded|i/o timeout|EOF"
         r"|no such host|no route to host|bad certificate)",
         "webhook {webhook} refuses every pod: {service} fails ({why})",
-        "Look at what stands behind {service}.", "Service"),
+        "Look at the pods behind {service}.", "Service"),
     TextRow("webhook-denies",
         r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request: GKE Warden rejected the '
         r"request[^\n]{0,200}\nViolations details: [^\n]{0,200}?\[\"(?P<what>[^\"\n]{1,300})",

@@ -161,7 +161,7 @@ def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
     brief, sure = "ends with exit code 0", Sureness.UNKNOWN
     often = " again and again" if status.restart_count else ""
     cause = f"{case.words(status.name)} {brief}{often}, but should run"
-    action = "Look at its command: it does not stay in the foreground."
+    action = "Check its command: it does not stay in the foreground."
     return Diagnosis("ends", cause, brief, action, sureness=sure)
 
 
@@ -228,7 +228,7 @@ _ANSWERS: Final = tuple(
         ("probe-path", r"statuscode: 404", "answers 404: it has no such path",
          "Correct the probe's path."),
         ("probe-access", r"statuscode: (40[13])",
-            "answers {0}: it wants a key, or a proxy stands before it",
+            "answers {0}: it needs a key, or a proxy is in front of it",
          "Probe a path that needs no key."),
         ("probe-unready", r"statuscode: (5\d\d)", "answers {0}", "Its log says what it waits for."),
         ("probe-answer", r"statuscode: (\d{3})", "answers {0}",

@@ -51,17 +51,17 @@ _NO_QUEUE: Final = Wording("queue-missing", "its LocalQueue {name} does not exis
 _NO_NAME: Final = Wording("queue-missing",
     "Kueue does not admit it: it names no LocalQueue, and the namespace has no default one",
     "no LocalQueue is named",
-    "Label what makes it kueue.x-k8s.io/queue-name, or create LocalQueue {place}/default.",
+    "Set the label kueue.x-k8s.io/queue-name on its owner, or create LocalQueue {place}/default.",
     missing=True)  # fmt: skip
 _INACTIVE: Final = Wording("queue-inactive", "ClusterQueue {name} admits nothing: {message}",
-    "ClusterQueue {name} is inactive", "Mend what the ClusterQueue names.")  # fmt: skip
+    "ClusterQueue {name} is inactive", "Fix what the ClusterQueue names.")  # fmt: skip
 _TOO_LARGE: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
     "Ask for less, or raise the quota of the queue.")  # fmt: skip
 _NOT_ADMITTED: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
     "Free quota, raise it, or look at what Kueue names.")  # fmt: skip
 _CHECK: Final = Wording("admission-check",
     "Kueue's admission check {check} keeps it in {place} ({state}): {message}",
-    "admission check {check}", "Mend what the check names.")  # fmt: skip
+    "admission check {check}", "Fix what the check names.")  # fmt: skip
 _CLOSED: Final = Wording("queue-closed", "queue {name} of Volcano is closed",
     "queue {name} is closed",
     "Open the queue, or use another one.")  # fmt: skip

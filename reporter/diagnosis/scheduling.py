@@ -49,10 +49,10 @@ _PLAIN: Final = (
      "no node that fits has the pods that its affinity asks for",
      "Look at podAffinity of the pod."),
     ("node(s) didn't satisfy existing pods anti-affinity rules", "pod-affinity",
-     "pods that run there do not want it beside them",
+     "pods that run there exclude it by anti-affinity",
      "Look at podAntiAffinity of the pods that run."),
     ("node(s) didn't match pod anti-affinity rules", "pod-affinity",
-     "each node that fits has a pod that it does not want beside it",
+     "each node that fits has a pod that its anti-affinity excludes",
      "Loosen podAntiAffinity, or add nodes."),
     ("node(s) didn't have free ports", "host-port",
      "the host ports that it asks for are taken on each node that fits",
@@ -60,23 +60,23 @@ _PLAIN: Final = (
     ("node(s) exceed max volume count", "volume-count",
      "the nodes that fit hold as many volumes as they can", "Add nodes, or use fewer volumes."),
     ("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", "volume-lost",
-     "a claim of it is bound to a volume that does not exist",
-     "Restore the volume, or make the claim again."),
+     "its claim is bound to a volume that does not exist",
+     "Restore the volume, or recreate the claim."),
     ("node(s) had no available volume zone", "volume-zone",
      "its volume is in a zone without a node that fits",
      "Move the volume, or add nodes in its zone."),
     ("node(s) didn't find available persistent volumes to bind", "volume-none",
      "no free volume can be bound to its claim on any node that fits",
-     "Add volumes, or use a class that makes them."),
+     "Add volumes, or use a class that creates them."),
     ("node(s) did not have enough free storage", "volume-space",
      "no node that fits has enough storage for its claim", "Free storage, or ask for less."),
     ("pod already in-use", "volume-in-use",
-     "another pod holds its claim, which only one pod may use", "End the other pod first."),
+     "another pod holds its claim, which only one pod may use", "Delete the other pod first."),
     ("cannot allocate all claims", "device-claim",
      "no node has the devices that its resource claims ask for", "Look at its ResourceClaims."),
     ("resourceclaim", "device-claim",
      "its resource claim cannot be met",
-     "Look at its ResourceClaims and at the driver of the devices."),
+     "Look at its ResourceClaims and the device driver."),
 )  # fmt: skip
 """The scheduler's texts for reasons not evaluated here (kube-scheduler, framework/plugins)."""
 
@@ -85,7 +85,7 @@ _NO_DEVICE_CLASS: Final = re.compile(r"device class (\S{1,253}) does not exist")
 _NO_CLASS_OF_DEVICES: Final = Wording("device-class-missing",
     "its resource claim asks for DeviceClass {name}, which does not exist",
     "no DeviceClass {name}",
-    "Install the driver of the devices with what makes the class, or name one that exists.",
+    "Install the device driver together with its DeviceClass, or name one that exists.",
     missing=True)  # fmt: skip
 _EXTENDER: Final = re.compile(r"\d{1,6} nodes ([A-Z]\w{3,60})\(([^)\n]{1,2000})\)")
 _OF_CARDS: Final = {
@@ -101,7 +101,7 @@ _NO_CARD: Final = Wording("device-share", "{why} on {nodes} (HAMi: {code})",
     "no card of {nodes} fits", "Ask for less, free cards, or add nodes.")  # fmt: skip
 
 _NO_SCHEDULER: Final = Wording("no-scheduler",
-    "no scheduler {name} has seen it: nobody runs one of that name, or it does not work",
+    "no scheduler {name} has seen it: none of that name runs, or it does not work",
     "no scheduler {name}",
     "Install or restart {name}, or set schedulerName to one that runs.",
     Sureness.LIKELY)  # fmt: skip
@@ -113,10 +113,10 @@ _NONE_FREE: Final = Wording(
 )
 _HELD_BY_ITS_OLDER: Final = Wording(
     "node-full",
-    "{cause}; {older} is of an older revision of the same Deployment, which a rolling update ends "
-    "only once the new pod is ready",
+    "{cause}; {older} is of an older revision of the same Deployment, which a rolling update "
+    "deletes only once the new pod is ready",
     "its older pod has the {resource}",
-    "End the older pod first (strategy Recreate, or maxSurge 0), or add nodes.",
+    "Delete the older pod first (strategy Recreate, or maxSurge 0), or add nodes.",
 )
 _CORDONED: Final = Wording(
     "node-cordoned", "{cause}", "{name} {why}", "Run kubectl uncordon {name}."
@@ -124,7 +124,7 @@ _CORDONED: Final = Wording(
 _OUT: Final = Wording("node-state", "{cause}", "{name} {why}", "Look at node {name}.")
 _NO_LABEL: Final = Wording("node-label", "it needs a node with {what}, and no node has {that}",
     "no node has {what}",
-    "Label a node that is meant, or mend nodeSelector or affinity.")  # fmt: skip
+    "Label a node that is meant, or correct nodeSelector or affinity.")  # fmt: skip
 _TAINTED: Final = Wording("node-taint", "it tolerates no node: they have {taints}",
     "it does not tolerate {taints}",
     "Add a toleration to the pod, or remove the taint.")  # fmt: skip
@@ -511,7 +511,7 @@ class _NodeCheck:
             offer = f"any{devices.other_names(self.nodes, resource)}"
             found = _ABSENT.of(asks=asks, resource=resource, offer=offer)
             if not is_device(resource):
-                return replace(found, action=f"Set aside {resource} on nodes, or ask for none.")
+                return replace(found, action=f"Reserve {resource} on nodes, or request none.")
             idle = devices.why_idle(found, self.nodes, snapshot=self.snapshot, resource=resource)
             return self._lame(found, resource) or idle
         wording = _DEVICES_TOO_LARGE if is_device(resource) else _TOO_LARGE
@@ -526,7 +526,7 @@ class _NodeCheck:
             if not is_ready(node) and may_have and not self._of_control_plane(node):
                 name, why = clean(node.name), why_not_ready(node, self.snapshot, self.ask)
                 cause = f"{found.cause}; {name} is not Ready{why}"
-                action = f"Mend node {name} first: what it has is known once it is Ready."
+                action = f"Fix node {name} first: what it has is known once it is Ready."
                 return replace(found, cause=cause, action=action)
         return None
 
@@ -587,7 +587,7 @@ _MEND: Final = {
     fit.Plugin.CORDON: ("node-cordoned", "Uncordon the node, or ask for what others have."),
     fit.Plugin.TAINT: ("node-taint", "Add a toleration to the pod, or remove the taint."),
     fit.Plugin.LABEL: ("node-label",
-        "Label the node that is meant, or mend nodeSelector or affinity."),
+        "Label the node that is meant, or correct nodeSelector or affinity."),
     fit.Plugin.RESOURCE: ("resource-size", "Ask for less, or add a larger node."),
     fit.Plugin.VOLUME: ("volume-zone",
         "Move the volume to where the nodes are, or use one that all can reach."),

@@ -35,7 +35,7 @@ _CLAIM_ENDS: Final = Wording("claim-missing", "its claim {name} is being deleted
     "claim {name} is being deleted",
     "Create the claim, or name one that exists.")  # fmt: skip
 _LOST: Final = Wording("claim-lost", "the volume of its claim {name} was deleted",
-    action="Restore the volume, or make the claim again.")  # fmt: skip
+    action="Restore the volume, or recreate the claim.")  # fmt: skip
 _NO_VOLUME_YET: Final = Wording("claim-pending", "its claim has no volume yet ({names})",
     "claim {names} has no volume",
     "kubectl -n {place} describe pvc {names}", Sureness.UNKNOWN)  # fmt: skip
@@ -48,21 +48,21 @@ _NO_SUCH_CLASS: Final = Wording("class-missing",
     "Create storage class {name}, or name one that exists.", missing=True)  # fmt: skip
 _NOT_MADE: Final = Wording("claim-provisioning",
     "the volume for its claim {name} cannot be made: {message}",
-    action="Mend what the provisioner names: quota, access mode or permission.")  # fmt: skip
+    action="Fix what the provisioner names: quota, access mode or permission.")  # fmt: skip
 _NOT_SHARED: Final = Wording("claim-access",
     "the volume for its claim {name} cannot be made: {kind} makes none with {modes} ({message})",
     "{kind} makes no volumes with {modes}",
     "Use a class of shared storage (such as NFS or CephFS), or ask for ReadWriteOnce.")  # fmt: skip
 _NO_PROVISIONER: Final = Wording("claim-no-provisioner",
     "no volume is made for its claim {name}: its {provisioner} does not answer",
-    action="Look whether the driver's controller runs.", sureness=Sureness.LIKELY)  # fmt: skip
+    action="Check whether the driver's controller runs.", sureness=Sureness.LIKELY)  # fmt: skip
 _NOT_ATTACHED: Final = Wording("volume-attach", "its volume cannot be attached to {node}: {error}",
     "its volume cannot be attached",
-    "Mend what the driver names; look whether its controller runs.")  # fmt: skip
+    "Fix what the driver names; check whether its controller runs.")  # fmt: skip
 _ATTACHED: Final = Wording("volume-attached",
     "{what} is attached to {place}, and only one node may have it",
     "volume attached to {where}",
-    "End that pod first (strategy Recreate), or use a claim with ReadWriteMany.")  # fmt: skip
+    "Delete that pod first (strategy Recreate), or use a claim with ReadWriteMany.")  # fmt: skip
 _OF_DEAD_NODE: Final = Wording("volume-attached", "{what} is attached to {place}, which {state}",
     "volume attached to {where}",
     "Wait 6 min, or taint {where} with node.kubernetes.io/out-of-service if it is shut down.",

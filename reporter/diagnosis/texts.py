@@ -100,13 +100,13 @@ class Context:
 
 IMAGES: Final = (
     TextRow("image-platform", r"no match for platform|no matching manifest for",
-        "image {image} is not built for the processor of node {node}{processor}",
+        "image {image} is not built for the architecture of node {node}{processor}",
         "Use an image for that architecture, or other nodes."),
     TextRow("image-rate", r"toomanyrequests|\b429\b|pull rate limit",
         "the registry of image {image} refuses more pulls for now (rate limit)",
         "Pull with an account (imagePullSecrets), or from a mirror."),
     TextRow("image-proxy", r"proxy authentication required",
-        "the proxy of node {node} wants a login before it lets image {image} through",
+        "the proxy of node {node} requires a login to pull image {image}",
         "Give the container runtime of node {node} the proxy's user and password.", "Node"),
     TextRow("image-access",
         r"pull access denied|insufficient_scope|401 unauthorized|403 forbidden|no basic auth"
@@ -115,7 +115,7 @@ IMAGES: Final = (
         r"|access to the resource is denied",
         "the registry refuses image {image}: credentials are missing or wrong, or it has no such "
         "name",
-        "Set imagePullSecrets with a right to that image, or correct its name."),
+        "Set imagePullSecrets with access to that image, or correct its name."),
     TextRow("image-tag", r"manifest unknown|name unknown|manifest for \S{1,300} not found"
         r"|failed to resolve reference[^\n]{0,600}: not found|repository \S{1,300} not found",
         "image {image} does not exist: its registry has no such name or tag",
@@ -124,11 +124,11 @@ IMAGES: Final = (
         "node {node} has no disk space left for image {image}",
         "Free disk on node {node}, or give it a larger one.", "Node"),
     TextRow("image-plain", r"server gave HTTP response to HTTPS client",
-        "the registry of image {image} speaks HTTP, and node {node} asks it by HTTPS",
+        "the registry of image {image} serves HTTP, and node {node} uses HTTPS",
         "Give the registry a certificate, or let the container runtime of node {node} use HTTP.",
         "Node"),
     TextRow("image-broken", r"unexpected EOF|failed size validation|unexpected commit digest",
-        "the download of image {image} breaks off on node {node}",
+        "the download of image {image} is interrupted on node {node}",
         "Look at network, proxy and mirror of node {node}.", "Node"),
     TextRow("image-server",
         r"(?:unexpected status[^\n]{0,300}|HTTP status): (?P<why>5\d\d[\w ]{0,40})",
@@ -136,14 +136,14 @@ IMAGES: Final = (
         "Try again later, or pull from a mirror."),
     TextRow("image-format",
         r"media type [^\n]{1,200} is no longer supported|unsupported (?:media|manifest) type",
-        "image {image} has a format that the container runtime of node {node} does not read",
-        "Push the image again in the format of OCI, or of Docker v2."),
+        "image {image} has a format that the container runtime of node {node} cannot read",
+        "Push the image again in OCI or Docker v2 format."),
     TextRow("image-short", r"short[- ]name (?:resolution|mode)",
-        "image {image} is named without its registry, and node {node} guesses none",
-        "Write the name with the registry in front."),
+        "image {image} has no registry in its name, and node {node} has no default one",
+        "Put the registry in front of the name."),
     TextRow("image-ca", r"x509: ",
         "node {node} does not trust the certificate of the registry of image {image}",
-        "Give the node the registry's CA, or mend the registry's certificate.", "Node"),
+        "Give the node the registry's CA, or renew the registry's certificate.", "Node"),
     TextRow("image-network", r"(?P<why>no such host|i/o timeout|connection refused|no route to host"
         r"|network is unreachable|context deadline exceeded|tls handshake timeout)",
         "node {node} does not reach the registry of image {image} ({why})",
@@ -159,7 +159,7 @@ _OBJECTS: Final = (
     TextRow("object-missing",
         r'(?P<kind>secret) "(?P<name>[^"]{0,240}(?:-cert|-certs|-tls)(?:-[^"]{0,60})?)" not found',
         "{kind} {name} does not exist",
-        "Create {kind} {namespace}/{name}, or look why cert-manager does not, if a Certificate "
+        "Create {kind} {namespace}/{name}, or check why cert-manager does not, if a Certificate "
         "names it.", "kind", missing=True),
     TextRow("object-missing", r'(?P<kind>secret|configmap) "(?P<name>[^"]{1,253})" not found',
         "{kind} {name} does not exist", "Create {kind} {namespace}/{name}.", "kind", missing=True),
@@ -169,14 +169,14 @@ _OBJECTS: Final = (
     TextRow("key-missing",
         r'for volume "(?P<volume>[^"]{1,253})"[^\n]{0,20}references non-existent '
         r"(?:secret|config) key: (?P<key>\S{1,253})",
-        "what volume {volume} is filled from has no key {key}",
+        "the source of volume {volume} has no key {key}",
         "Add the key, or correct the volume's items."),
 )  # fmt: skip
 
 _NO_RUNTIME: Final = TextRow("runtime-missing",
     r"OCI runtime create failed[^\n]{0,600}fork/exec (?P<program>/\S{1,200}): no such file",
-    "the container runtime on node {node} is set up to run {program}, which is not there",
-    "Install it on node {node} (NVIDIA: the container toolkit), or take it out of the runtime's "
+    "the container runtime on node {node} is configured to run {program}, which does not exist",
+    "Install it on node {node} (NVIDIA: the container toolkit), or remove it from the runtime's "
     "configuration.", "Node")  # fmt: skip
 
 STARTS: Final = (
@@ -189,7 +189,7 @@ STARTS: Final = (
         "program {program} of image {image} may not be executed",
         "Make it executable in the image, or correct the command."),
     TextRow("architecture", r"exec format error",
-        "image {image} is built for another processor than node {node} has{processor}",
+        "image {image} is built for another architecture than that of node {node}{processor}",
         "Use an image for that architecture, or other nodes."),
     _NO_RUNTIME,
     TextRow("cuda-driver",
@@ -197,16 +197,16 @@ STARTS: Final = (
         "the NVIDIA driver on node {node} is too old for image {image}, which requires {requires}",
         "Update the driver on node {node}, or use an image for an older CUDA.", "Node"),
     TextRow("gpu-driver", r"nvml error: driver/library version mismatch",
-        "the NVIDIA libraries on node {node} are of another version than the driver that its "
+        "the NVIDIA libraries on node {node} have another version than the driver that its "
         "kernel has loaded (driver/library version mismatch)",
-        "Reboot node {node}, or load its driver again: it was updated while it ran.", "Node"),
+        "Reboot node {node}, or reload its driver: it was updated while in use.", "Node"),
     TextRow("gpu-driver", r"nvidia-container-cli: initialization error: (?:load library failed: )?"
         r"(?P<what>libnvidia-ml\.so\.1|driver (?:rpc )?error|driver not loaded|nvml "
         r"error|[^:\n]{1,80})",
-        "node {node} has no NVIDIA driver that works ({what})",
-        "Install or mend the NVIDIA driver on node {node}.", "Node"),
+        "node {node} has no working NVIDIA driver ({what})",
+        "Install or repair the NVIDIA driver on node {node}.", "Node"),
     TextRow("gpu-lost", r"device error: [^:\n]{0,120}: unknown device",
-        "node {node} has no longer the GPU that was given to the pod",
+        "node {node} no longer has the GPU that was assigned to the pod",
         "Look at the GPUs of node {node}, and restart its device plugin.", "Node"),
     TextRow("cdi", r"unresolvable CDI devices (?P<device>[^\s:]{1,120})",
         "the container runtime on node {node} does not know CDI device {device}: its specification "
@@ -225,10 +225,10 @@ STARTS: Final = (
         "Set securityContext.runAsUser, or use an image with a numeric user."),
     TextRow("subpath", r"failed to (?:prepare|create) subPath[^\n]{0,400}",
         "a subPath of a volume cannot be mounted: {end}",
-        "Correct the subPath, or make the folder."),
+        "Correct the subPath, or create the folder."),
     TextRow("runtime-slow",
         r"failed to reserve (?:container|sandbox) name|\Acontext deadline exceeded\Z",
-        "the container runtime on node {node} is slow: an earlier attempt to make it still runs",
+        "the container runtime on node {node} is slow: an earlier attempt to create it still runs",
         "Look at disk and load of node {node}.", "Node", Sureness.LIKELY),
     *_OBJECTS,
 )  # fmt: skip
@@ -238,7 +238,7 @@ MOUNTS: Final = (
     TextRow("host-path", r"hostPath type check failed: (?P<path>\S{1,300}) is not "
         r"(?P<what>[^\n]{1,60})",
         "node {node} has no {path} for a hostPath volume (it is not {what})",
-        "Make it on the node, or correct the volume.", "Node"),
+        "Create it on the node, or correct the volume.", "Node"),
     TextRow("csi-driver",
         r"driver name (?P<driver>\S{1,200}) not found in the list of registered CSI drivers",
         "node {node} does not run CSI driver {driver}",
@@ -250,34 +250,34 @@ MOUNTS: Final = (
         "Look at the driver's pod on node {node}.", "Node"),
     TextRow("sidecar-missing", r"failed to (?:find|inject) the sidecar container in(?:to the)? Pod "
         r"spec",
-        "{mounted} needs a sidecar of GCS FUSE, and the pod has none: the driver's webhook adds it "
+        "{mounted} needs the GCS FUSE sidecar, and the pod has none: the driver's webhook adds it "
         "to pods with the annotation gke-gcsfuse/volumes",
         'Set the annotation gke-gcsfuse/volumes: "true" in the pod template; where it is set, look '
-        "at the webhook, and make the pod again."),
+        "at the webhook, and recreate the pod."),
     TextRow("volume-owner", r"Setting volume ownership for \S{1,400}(?:, processed "
         r"(?P<files>\d{1,12}) files| is taking longer)",
         "the kubelet on node {node} first gives each file of a volume to the pod's fsGroup{done}",
-        "Wait; with fsGroupChangePolicy: OnRootMismatch that is done once alone."),
+        "Wait; with fsGroupChangePolicy: OnRootMismatch this happens only once."),
     TextRow("claim-missing", r'persistentvolumeclaims? "(?P<name>[^"]{1,253})" not found',
         "its claim {name} does not exist",
         "Create the claim, or name one that exists.", missing=True),
     TextRow("mount-forbidden", r"User: (?P<role>arn:\S{1,200}) is not authorized to perform: "
         r"(?P<right>[\w:*-]{1,80})",
-        "{mounted} cannot be mounted on node {node}: {role} has no right to {right}",
-        "Give that role the right, or let the driver use the identity that has it."),
+        "{mounted} cannot be mounted on node {node}: {role} lacks the permission {right}",
+        "Grant that role the permission, or let the driver use the identity that has it."),
     TextRow("mount-forbidden",
         r"(?P<role>[\w.@-]{1,200}) does not have (?P<right>[\w.]{1,80}) access",
-        "{mounted} cannot be mounted on node {node}: {role} has no right to {right}",
-        "Give that account the right, or let the driver use the identity that has it."),
+        "{mounted} cannot be mounted on node {node}: {role} lacks the permission {right}",
+        "Grant that account the permission, or let the driver use the identity that has it."),
     TextRow("mount-refused", r"(?P<what>mount error\(13\)(?:: Permission denied)?|access denied by "
         r"server)",
         "the server of {mounted} refuses node {node}: {what}",
-        "Check key or identity, and what the server's export and network rules allow."),
+        "Check the key or identity, and the server's export and network rules."),
     TextRow("nfs", r"mount failed: exit status 32|mount\.nfs: (?P<why>[^\n]{1,120})",
         "{mounted} cannot be mounted on node {node}: {end}",
         "Check the server, its export and the network to it."),
     TextRow("mount-slow", r'for volume "[^\n]{1,2000}(?:DeadlineExceeded|context canceled)',
-        "{mounted} is not mounted on node {node}: each attempt has 2 min, and what its driver does "
+        "{mounted} is not mounted on node {node}: each attempt has 2 min, and its driver "
         "takes longer ({end})",
         "Look at the log of the driver's pod on node {node}.", sureness=Sureness.LIKELY),
     TextRow("runtime-handler", r'no runtime for "(?P<handler>[^"]{1,80})" is configured'
@@ -290,14 +290,14 @@ MOUNTS: Final = (
     TextRow("addresses", r"no IP addresses available|failed to assign an IP address|no available "
         r"IP",
         "the network has no more addresses for pods on node {node}",
-        "Enlarge the subnet or the range of pods, or use other nodes.", "Node"),
+        "Enlarge the subnet or the pod range, or use other nodes.", "Node"),
     TextRow("runtime-slow", r"failed to reserve sandbox name",
-        "the container runtime on node {node} is slow: an earlier attempt to make it still runs",
+        "the container runtime on node {node} is slow: an earlier attempt to create it still runs",
         "Look at disk and load of node {node}.", "Node", Sureness.LIKELY),
     TextRow("network-device", r'error adding container to network "(?P<network>[^"]{1,253})": '
         r"SRIOV-CNI [^\n]{1,200}VF pci addr is required",
-        "network {network} needs a device (VF pci addr is required), and the pod has none of it",
-        "Ask for the resource that the NetworkAttachmentDefinition names."),
+        "network {network} needs a device (VF pci addr is required), and the pod has none",
+        "Request the resource that the NetworkAttachmentDefinition names."),
     TextRow("network-missing",
         r"cannot find a network-attachment-definition \((?P<name>[^)]{1,253})\) in namespace "
         r"\((?P<space>[^)]{1,63})\)",
@@ -320,12 +320,12 @@ NODE_REFUSALS: Final = (
         "node {node} has fewer {what} than the scheduler saw: a device failed, or its device "
         "plugin "
         "was restarted",
-        "Look at the device plugin and the devices of node {node}; the pod may be deleted.",
+        "Look at the device plugin and the devices of node {node}; the pod can be deleted.",
         "Node"),
     TextRow("devices-refused",
         r"no healthy devices present; cannot allocate unhealthy devices (?P<what>[\w./-]{1,120})",
         "node {node} has no healthy {what} left",
-        "Look at the device plugin and the devices of node {node}; the pod may be deleted.",
+        "Look at the device plugin and the devices of node {node}; the pod can be deleted.",
         "Node"),
     TextRow("devices-refused", r"cannot allocate unregistered device (?P<what>[\w./-]{1,120})",
         "node {node} offers no {what} any more: its device plugin has not registered",
@@ -334,7 +334,7 @@ NODE_REFUSALS: Final = (
         r"Allocate failed due to (?:device plugin \w{1,60} rpc failed[^\n]{0,120}desc = )?"
         r"(?P<what>[^\n]{1,240}?)(?:, which is unexpected|\Z|\n)",
         "the device plugin on node {node} cannot give devices to it: {what}",
-        "Look at the devices and the device plugin of node {node}; the pod may be deleted.",
+        "Look at the devices and the device plugin of node {node}; the pod can be deleted.",
         "Node"),
     TextRow("node-full", r"didn't have enough resources?: (?P<what>[\w./-]{1,120}), requested: "
         r"(?P<asks>\d+), "
@@ -342,12 +342,12 @@ NODE_REFUSALS: Final = (
         "node {node} has {has} {what}, of which {used} are used: {asks} more do not fit",
         "Delete the pod; do not set nodeName by hand.", "Node"),
     TextRow("numa", r"cannot be allocated with topology locality",
-        "node {node} cannot give its resources on one NUMA node, as its topology policy asks",
+        "node {node} cannot provide these resources on one NUMA node, as its topology policy asks",
         "Ask for less, or change topologyManagerPolicy of node {node}.", "Node"),
     TextRow("node-memory", r"node was low on resource: (?P<what>memory)(?:[^\n]{0,400}?Container "
         r"(?P<who>[\w-]{1,63}) was using (?P<used>\w{1,20}), request is (?P<asks>\w{1,20}))?",
         "node {node} ran low on {what}{usage}",
-        "Ask for as much memory as it uses, so that it is put where there is room.", "Node"),
+        "Request as much memory as it uses, so that it is scheduled where there is room.", "Node"),
     TextRow("node-disk", r"node was low on resource: "
         r"(?P<what>[\w-]{1,60})(?:[^\n]{0,400}?Container "
         r"(?P<who>[\w-]{1,63}) was using (?P<used>\w{1,20}), request is (?P<asks>\w{1,20}))?",
@@ -355,10 +355,10 @@ NODE_REFUSALS: Final = (
         "Write the model to a volume, or ask for enough {what}.", "Node"),
     TextRow("node-pressure", r"The node had condition: \[(?P<what>[^\]\n]{1,80})",
         "node {node} takes no pods for now: it has {what}",
-        "Free what node {node} lacks; the pod may be deleted.", "Node"),
+        "Free what node {node} lacks; the pod can be deleted.", "Node"),
     TextRow("node-shutdown", r"imminent node shutdown|node is shutting down",
         "node {node} was shut down",
-        "Look why node {node} went, as a cloud takes spot nodes back.", "Node"),
+        "Check why node {node} was shut down; a cloud reclaims spot nodes.", "Node"),
     TextRow("host-port", r"didn't have free ports for the requested pod ports|Predicate NodePorts",
         "the host ports that it asks for are taken on node {node}",
         "Remove hostPort or hostNetwork, or free the ports of node {node}.", "Node"),
@@ -368,11 +368,11 @@ NODE_REFUSALS: Final = (
         "Raise sizeLimit, or use a claim."),
     TextRow("own-disk", r"exceed(?:s|ed) (?:its|the) (?:local ephemeral storage|(?:total )?limit)"
         r"[^\n]{0,80}?(?P<limit_said>\d[\w.]{0,20})?",
-        "it wrote more than its limit of ephemeral storage allows: {end}",
-        "Write the model to a volume, or raise the limit of ephemeral-storage."),
+        "it wrote more than its ephemeral-storage limit: {end}",
+        "Write the model to a volume, or raise the ephemeral-storage limit."),
     TextRow("label-changed",
         r"Predicate NodeAffinity failed|node\(s\) didn't match Pod's node affinity",
-        "the labels of node {node} do not fit the pod any more",
+        "the labels of node {node} no longer match the pod",
         "Restore the labels, or delete the pod.", "Node"),
 )  # fmt: skip
 

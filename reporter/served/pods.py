@@ -155,6 +155,8 @@ def _of_pod(at: _At, pod: o.Pod, fault: PodFault) -> Iterator[Finding]:
     if ended is not None:
         reason, what, status = ended
         why, diagnosis = why_ended(pod, status, at.scope.snapshot, otherwise=_end(status))
+        if diagnosis is not None and diagnosis.sentence.startswith(f"container {status.name} "):
+            what, why = "", why.removeprefix(": ")
         looping, end = loops(status), last_end(status)
         yield at.scope.finding(
             reason=at.reason(reason),

@@ -174,7 +174,7 @@ def test_values_and_lines_are_masked():
 
 def test_a_message_has_no_address():
     reading = read_log("No model found in s3://bucket/a.", built_in())
-    assert reading.cause.sentence == "nothing lies under bucket/a"
+    assert reading.cause.sentence == "nothing is stored under bucket/a"
     assert reading.cause.values == {"uri": "s3://bucket/a"}
 
 

@@ -179,17 +179,17 @@ CASES = {
         waiting(said(1, "1 node(s) didn't match pod anti-affinity rules"), affinity=keeps_away(app="x")),
         [node("a", 1), placed("x-0", "a", labels={"app": "x"}), placed("x-1", "a", labels={"app": "x"}, namespace="other"),
          placed("y-0", "a", labels={"app": "y"}), placed("x-2", "a", labels={"app": "x"}, phase="Failed")],
-        ("pod-affinity", "certain", "each node that fits has a pod that it does not want beside it (ns/x-0) (scheduler: 0/1"),
+        ("pod-affinity", "certain", "each node that fits has a pod that its anti-affinity excludes (ns/x-0) (scheduler: 0/1"),
     ),
     "pods of other namespaces that it keeps away from": (
         waiting(said(1, "1 node(s) didn't match pod anti-affinity rules"), affinity=keeps_away("other", app="x")),
         [node("a", 1), placed("x-0", "a", labels={"app": "x"}), placed("x-1", "a", labels={"app": "x"}, namespace="other")],
-        ("pod-affinity", "certain", "does not want beside it (other/x-1) (scheduler:"),
+        ("pod-affinity", "certain", "its anti-affinity excludes (other/x-1) (scheduler:"),
     ),
     "pods that keep it away": (
         labelled(waiting(said(1, "1 node(s) didn't satisfy existing pods anti-affinity rules")), part="p"),
         [node("a", 1), with_spec(placed("g-0", "a"), affinity=keeps_away(part="p")), with_spec(placed("h-0", "a"), affinity=keeps_away(part="q"))],
-        ("pod-affinity", "certain", "do not want it beside them (ns/g-0: podAntiAffinity to part=p) (scheduler:"),
+        ("pod-affinity", "certain", "exclude it by anti-affinity (ns/g-0: podAntiAffinity to part=p) (scheduler:"),
     ),
     "pods that it wants beside it": (
         waiting(said(1, "1 node(s) didn't match pod affinity rules"),

@@ -58,7 +58,7 @@ AUTOSCALERS = {
     "the nearest of several pools' reasons": (
         [],
         [refused('incompatible with nodepool "cpu", did not tolerate taint a=b:NoSchedule; incompatible with nodepool "gpu", no instance type which met the scheduling requirements and the required offering')],
-        ("capacity", "no instance type that NodePool gpu allows is to be had"),
+        ("capacity", "no instance type that NodePool gpu allows is available"),
     ),
     "a pool that is not ready": (
         [pool("gpu", "0", "8", condition("NodeClassReady", "False", "NotFound", "no EC2NodeClass"))], [],
@@ -83,7 +83,7 @@ AUTOSCALERS = {
     ),
     "the largest size of a group": (
         [], [event("Pod m", "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max node group size reached")],
-        ("group-maximum", "the node group that would do is at its maximum size"),
+        ("group-maximum", "the matching node group is at its maximum size"),
     ),
     "an echo of the scheduler says nothing new": (
         [], [event("Pod m", "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 Insufficient nvidia.com/gpu")],
@@ -214,7 +214,7 @@ def test_pods_that_wait_for_one_queue_share_their_cause(named, mend):
 
 @pytest.mark.parametrize(
     ("named", "does"),
-    [("a check that makes it wait", "Mend"), ("a check that has not answered", "Wait")],
+    [("a check that makes it wait", "Fix"), ("a check that has not answered", "Wait")],
 )
 def test_a_check_that_has_not_answered_is_not_at_fault(named, does):
     patch, docs, events, _ = QUEUES[named]
@@ -411,7 +411,7 @@ def test_a_program_may_lie_where_the_user_may_not_go(user, processor, words):
 
 def test_the_processor_of_the_node_is_told_where_it_is_known():
     place = replace(PLACE, processor="arm64")
-    assert meaning(STARTS, "exec format error", place).cause.endswith("node gpu-1 has (arm64)")
+    assert meaning(STARTS, "exec format error", place).cause.endswith("node gpu-1 (arm64)")
 
 
 def test_how_many_files_were_done_is_told():
@@ -439,7 +439,7 @@ def test_a_text_is_quoted_from_its_end():
 @pytest.mark.parametrize(
     ("rows", "text", "does"),
     [
-        (MOUNTS, 'volume "cert" : secret "webhook-server-cert" not found', "look why cert-manager does not"),
+        (MOUNTS, 'volume "cert" : secret "webhook-server-cert" not found', "check why cert-manager does not"),
         (MOUNTS, 'volume "t" : secret "hf-token" not found', "Create Secret models/hf-token."),
         (MOUNTS, 'volume "t" : secret "concert-hall" not found', "Create Secret models/concert-hall."),
         (REFUSALS, 'violates PodSecurity "baseline:latest": x (container "istio-init" must', "Istio's CNI plugin"),

@@ -20,7 +20,7 @@ CRASHES = (
 )
 NOT_FETCHED = (
     "pod summary-predictor-00001-deployment-0: the model cannot be fetched: init container "
-    "storage-initializer crashes (exit code 1); probably: the S3 storage said 403"
+    "storage-initializer crashes (exit code 1); probably: S3 storage answers 403"
 )
 EXAMPLES = [
     # folder, what fires as (service, reason, how its message begins), what is ready
