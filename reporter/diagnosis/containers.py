@@ -23,6 +23,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from reporter.diagnosis.case import Case, ending, is_error, last_end, loops, statuses
+from reporter.diagnosis.facts import facts_of
 from reporter.diagnosis.fit import some
 from reporter.diagnosis.logs import WRAPPERS, built_in, read_log
 from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
@@ -40,11 +41,10 @@ OF_START: Final = frozenset({
     "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
     "RunInitContainerError", "PostStartHookError",
 })  # fmt: skip
-_SEES_NO_GPU: Final = "gpu-none"
-_OTHER_PROCESSOR: Final = "exec-format"
 _NOT_STARTED: Final = "StartError"
 _HOOK_FAILED: Final = "FailedPostStartHook"
 _BY_SIGNAL: Final = frozenset({137, 143})
+_ILLEGAL: Final = 132
 _UNREAD: Final = frozenset(
     {"OOMKilled", _NOT_STARTED, "ContainerStatusUnknown", "DeadlineExceeded"}
 )
@@ -69,8 +69,8 @@ def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
     by_signal = ended.exit_code in _BY_SIGNAL and ended.reason != "ContainerStatusUnknown"
     hook = _by_hook(case, status, ended) if by_signal else None
     killed = hook or (_killed_by(case, status, ended) if by_signal else None)
-    found = killed or _log(case, status, ended)
-    return found or _killed_by(case, status, ended, by_time=False)
+    found = killed or _log(case, status, ended) or _killed_by(case, status, ended, by_time=False)
+    return found or (_by_instruction(case, status) if ended.exit_code == _ILLEGAL else None)
 
 
 def of_its_log(case: Case, status: ContainerStatus) -> str:
@@ -148,6 +148,18 @@ def _by_last_words(message: str) -> LogCause:
     return read_log(message, built_in()).cause if message else LogCause()
 
 
+def _by_instruction(case: Case, status: ContainerStatus) -> Diagnosis:
+    """Return the likely cause of SIGILL; a process that it ends writes nothing."""
+    place = case.place(status.name).values
+    lacks = f"the processor of node {place['node']}{place['processor']} lacks an instruction"
+    cause = (
+        f"{case.words(status.name)} is ended by an illegal instruction (exit code {_ILLEGAL}): "
+        f"probably {lacks} that image {place['image']} needs"
+    )
+    action = "Use an image without AVX512 or AMX, or nodes with them."
+    return Diagnosis("image", cause, lacks, action, sureness=Sureness.LIKELY)
+
+
 def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
     """Return why a container that should run exits with 0, as some engines do on errors."""
     if not loops(status):
@@ -166,32 +178,12 @@ def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
 
 
 def _by_log(case: Case, name: str, log: LogCause, *, what: str) -> Diagnosis:
-    brief = log.sentence.rstrip(".")
-    if log.signature == _SEES_NO_GPU:
-        brief += _given_one(case)
-    if log.signature == _OTHER_PROCESSOR:
-        place = case.place(name).values
-        brief += f": {place['image']} on node {place['node']}{place['processor']}"
-    code, cause = log.kind or "log", f"{case.words(name)} {what}; probably: {brief}"
-    return Diagnosis(
-        code, cause, brief, log.action, sureness=Sureness.LIKELY, signature=log.signature
-    )
-
-
-def _given_one(case: Case) -> str:
-    """Return a hint if a container sees no GPU although its pod was given one.
-
-    The device plugin assigns the GPU; the NVIDIA runtime makes it visible. A pod gets that runtime
-    by its runtime class, or if it is the node's default (NVIDIA/k8s-device-plugin, README).
-    """
-    devices = (each for each in case.pod.spec.devices if each[0].startswith("nvidia.com/"))
-    gpus = next((f"{count} {name}" for name, count in devices), "")
-    if not gpus or case.pod.spec.runtime_class_name:
-        return ""
-    return (
-        f", although the pod is given {cut(clean(gpus), 80)}: it has no runtimeClassName, "
-        "and nvidia may not be the default runtime of its node"
-    )
+    facts = tuple(islice(facts_of(case, name, log), 2))
+    said = log.sentence.rstrip(".") + "".join(each.clause for each in facts)
+    kept = () if any(each.instead for each in facts) else (log.action,)
+    action = " ".join(filter(None, (*(each.action for each in facts), *kept)))
+    code, cause = log.kind or "log", f"{case.words(name)} {what}; probably: {said}"
+    return Diagnosis(code, cause, said, action, sureness=Sureness.LIKELY, signature=log.signature)
 
 
 def _longest(case: Case, reason: str, container: str) -> str:
@@ -233,6 +225,11 @@ _ANSWERS: Final = tuple(
         ("probe-unready", r"statuscode: (5\d\d)", "answers {0}", "Its log says what it waits for."),
         ("probe-answer", r"statuscode: (\d{3})", "answers {0}",
             "Correct the probe, or what it asks."),
+        ("probe-tool",
+            (r"\b(?:ba|da|a)?sh: (?:line )?(?:\d{1,6}: )?([\w./-]{1,80}): (?:command )?not found"
+             r'|exec: \\?"([^"\\]{1,120})\\?": executable file not found'),
+            "fails, as the image has no {0}{1}",
+         "Install it in the image, or probe by HTTP."),
         ("probe-service", r'responded with \\?"SERVICE_UNKNOWN',
             "answers that it has no such service",
          "Correct grpc.service of the probe, or use an image that has it."),
@@ -337,6 +334,10 @@ def _ran_as_long(ended: Terminated, probe: Probe) -> bool:
     return budget - period <= ran <= budget + period + _SLACK
 
 
+_OF_PROBE: Final = frozenset({"probe-path", "probe-access", "probe-scheme", "probe-tool"})
+"""Codes of answers that are the fault of the probe."""
+
+
 def _killed(case: Case, spec: Container, kind: str, *, sureness: Sureness) -> Diagnosis:
     probe = spec.startup_probe if kind == "startup" else spec.liveness_probe
     name = cut(clean(spec.name), 80)
@@ -345,7 +346,7 @@ def _killed(case: Case, spec: Container, kind: str, *, sureness: Sureness) -> Di
     answer = _answer(case, spec, kind)
     likely = "probably " if sureness is Sureness.LIKELY else ""
     by = f"container {name} is {likely}ended by its"
-    if answer is not None and answer.code in {"probe-path", "probe-access", "probe-scheme"}:
+    if answer is not None and answer.code in _OF_PROBE:
         cause = f"{by} {kind} probe{after}: {asked} {answer.text}"
         return Diagnosis(answer.code, cause, "ended by a probe", answer.action, sureness=sureness)
     if kind == "startup":
@@ -394,7 +395,10 @@ def unready(case: Case) -> Diagnosis | None:
         each for each in statuses(case.pod) if each.state and each.state.running and not each.ready
     ]
     others = any(each.ready for each in case.pod.status.container_statuses or ())
-    found = (_or_by_log(case, each, _unready(case, each, beside=others)) for each in running)
+    found = (
+        _never_ends(case, each.name) or _or_by_log(case, each, _unready(case, each, beside=others))
+        for each in running
+    )
     return next((each for each in found if each is not None), None)
 
 
@@ -444,6 +448,21 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
     brief = f"{name}: {asked} {answer.text}"
     sure = Sureness.UNKNOWN if answer.code == "probe-unready" else Sureness.CERTAIN
     return Diagnosis(answer.code, cause, brief, answer.action, sureness=sure)
+
+
+def _never_ends(case: Case, container: str) -> Diagnosis | None:
+    """Return a diagnosis if an init container that runs declares a port, as only a server does."""
+    spec = next((e for e in case.pod.spec.init_containers or () if e.name == container), None)
+    if spec is None or spec.restart_policy == "Always" or not spec.ports:
+        return None
+    name, port = case.words(spec.name), spec.ports[0].container_port
+    cause = (
+        f"{name} still runs, and the next container starts only once it has ended: "
+        f"it declares port {port}, so it is probably a server"
+    )
+    action = "Set restartPolicy: Always on it, which makes it a sidecar (Kubernetes 1.29)."
+    brief = f"{name} does not end"
+    return Diagnosis("init-serves", cause, brief, action, sureness=Sureness.LIKELY)
 
 
 def _elsewhere(listens: str, port: int | None) -> tuple[str, str] | None:

@@ -17,13 +17,11 @@ from reporter.model import objects as o
 from reporter.model.finding import Finding
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope, of_workload
-from reporter.snapshot.decode import selected_by
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload import endpoint_pickers, routing
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
 from reporter.workload.gateway_controllers import Dark, unprogrammed
-from reporter.workload.pod import is_ready
 from reporter.workload.replica_faults import WorkloadFault
 
 SelectsT = TypeVar("SelectsT", bound=o.KubeObject)
@@ -289,17 +287,6 @@ def worst_way(
         created=created,
         by_spec=worst.severity in {routing.GATEWAY_GONE, NO_SERVICE},
     )
-
-
-def selects_ready(service: o.Service, snapshot: Snapshot) -> bool | None:
-    """True if a Service selects a ready pod; None if it has no selector, or pods are unknown."""
-    if not service.spec.selector:
-        return None
-    selector = o.LabelSelector(match_labels=service.spec.selector)
-    if any(map(is_ready, snapshot[r.PODS].each_selected(service.namespace, selector))):
-        return True
-    known = snapshot.absence_known(r.PODS, service.namespace, sought=selected_by(selector))
-    return False if known else None
 
 
 def _pools(namespace: str, snapshot: Snapshot) -> _Selecting[o.InferencePool]:

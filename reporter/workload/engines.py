@@ -22,7 +22,7 @@ _LABELS: Final = (
     ROLE, "llm-d.ai/inference-serving", "llm-d.ai/inferenceServing", "model.aibrix.ai/name",
 )  # fmt: skip
 _IMAGE: Final = re.compile(
-    r"vllm|sglang|llm-d|text-(?:generation|embeddings)-inference|\btgi\b|\bollama\b"
+    r"vllm|sglang|llm-d|text-(?:generation|embeddings)-inference|\bt[eg]i\b|\bollama\b"
     r"|llama[.-]?cpp|llama-server|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy|\blorax\b"
     r"|djl-serving|huggingfaceserver|\bxinference\b|\blocal-?ai\b|\bllm-scaler\b"
 )

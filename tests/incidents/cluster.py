@@ -396,7 +396,12 @@ def _crashes(value, cluster, spec, init):
 
 def _unready(_value, cluster, spec, init):
     state = {"state": _RUNNING, "ready": False, "restartCount": 0, "started": False}
-    return {"phase": "Running", "conditions": _conditions(), **cluster.statuses(spec, init, state)}
+    first = "False ContainersNotInitialized" if init else "True"
+    return {
+        "phase": "Pending" if init else "Running",
+        "conditions": _conditions(initialized=first),
+        **cluster.statuses(spec, init, state),
+    }
 
 
 def _failed(value, _cluster, _spec, _init):

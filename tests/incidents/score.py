@@ -25,12 +25,12 @@ PLAIN = ("Deployment", "StatefulSet")
 
 _TRUE_OF = {
     "Deployment": ("workload",),
-    "DynamoGraphDeployment": ("dynamographdeploymentPodsNot",),
+    "DynamoGraphDeployment": ("dynamographdeploymentPodsNot", "dynamographdeploymentModelLoadFailed"),
     "InferenceService": ("inferenceservicePodsNot", "inferenceserviceModelLoadFailed", "inferenceserviceStorageFailed", "inferenceserviceRolloutStuck", "inferenceserviceNotReady"),
     "InferenceSet": ("inferencesetModelPodsNotReady",),
     "LLMInferenceService": ("llminferenceservicePodsNotReady", "llminferenceserviceNotReady"),
     "ModelServing": ("modelservingGroupNotReady", "modelservingRoleStuckCreating", "modelservingGangNotSchedulable"),
-    "RayService": ("rayservicePodsNot",),
+    "RayService": ("rayservicePodsNot", "rayserviceModelLoadFailed"),
     "StatefulSet": ("workload",),
     "StormService": ("stormservicePodsNot",),
     "VLLMRuntime": ("vllmruntimePodsNot",),

@@ -134,6 +134,7 @@ class SecurityContext(Part, frozen=True):
     """As which user a pod or a container runs; a container's comes before its pod's."""
 
     run_as_user: int | None = None
+    fs_group: int | None = None
 
 
 class Volume(Part, frozen=True):

@@ -49,8 +49,32 @@ class ContainerPort(base.Part, frozen=True):
     name: str = ""
 
 
+class Mount(base.Part, frozen=True):
+    mount_path: str = ""
+    read_only: bool | None = None
+
+
+class Variable(base.Part, frozen=True):
+    """An environment variable; the value is empty if it comes from a reference."""
+
+    name: str
+    value: str | None = ""
+
+
+SETTINGS: Final = frozenset({
+    "CUDA_VISIBLE_DEVICES", "DYN_NAMESPACE", "GLOO_SOCKET_IFNAME", "HF_ENDPOINT", "HF_HUB_OFFLINE",
+    "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "LD_LIBRARY_PATH", "LMCACHE_REMOTE_URL",
+    "NATS_SERVER", "NCCL_BUFFSIZE", "NCCL_SOCKET_IFNAME", "NVIDIA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES", "SGLANG_USE_MODELSCOPE", "TRANSFORMERS_OFFLINE",
+    "VLLM_ATTENTION_BACKEND", "VLLM_HOST_IP", "VLLM_USE_MODELSCOPE",
+})  # fmt: skip
+"""Environment variables of engines that explain errors in their logs; none is a credential."""
+
+_MOST_SETTINGS: Final = 40
+
+
 class Container(base.Part, frozen=True):
-    """`restart_policy` `Always` makes an init container a sidecar."""
+    """`restart_policy` `Always` makes an init container a sidecar; `env` has only `SETTINGS`."""
 
     name: str
     image: str = ""
@@ -61,6 +85,14 @@ class Container(base.Part, frozen=True):
     resources: demands.ResourceRequests | None = None
     restart_policy: str | None = None
     security_context: demands.SecurityContext | None = None
+    volume_mounts: tuple[Mount, ...] | None = None
+    env: tuple[Variable, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Drop all other variables: there are many, and some are passwords."""
+        if self.env is not None:
+            kept = tuple(each for each in self.env if each.name in SETTINGS)[:_MOST_SETTINGS]
+            force_setattr(self, "env", kept or None)
 
     @property
     def serves_tls(self) -> bool:
@@ -287,13 +319,6 @@ class Pod(base.KubeObject, frozen=True):
 _TRACING: Final = "OTEL_"
 
 
-class TracingVariable(base.Part, frozen=True):
-    """An environment variable of OpenTelemetry; the value is empty if it comes from a reference."""
-
-    name: str
-    value: str | None = ""
-
-
 class TemplateContainer(base.Part, frozen=True):
     """A container of a pod template; `env` has only the variables of OpenTelemetry."""
 
@@ -301,7 +326,7 @@ class TemplateContainer(base.Part, frozen=True):
     image: str = ""
     command: tuple[str, ...] | None = None
     args: tuple[str, ...] | None = None
-    env: tuple[TracingVariable, ...] | None = None
+    env: tuple[Variable, ...] | None = None
     ports: tuple[ContainerPort, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
+from reporter.diagnosis.facts import selects_ready
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, KubeObject, Pod
 from reporter.model.resource import Resource
@@ -16,7 +17,6 @@ from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail
 from reporter.probes.pods import metric_faults, metric_finding
 from reporter.probes.scope import SubjectScope
-from reporter.served.ways import selects_ready
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.reasons import MADE_WITH, WORKSPACES, named

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.needs import is_of_istio
+from reporter.diagnosis.facts import selects_ready
 from reporter.model import objects as o
 from reporter.model.finding import Finding
 from reporter.probes.scope import of_workload
-from reporter.served.ways import NOT_AVAILABLE, refused_way, selects_ready
+from reporter.served.ways import NOT_AVAILABLE, refused_way
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.derived import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope

@@ -7,12 +7,13 @@ from typing import Final
 import msgspec
 
 from reporter.catalogue import resources as r
+from reporter.diagnosis.facts import selects_ready
 from reporter.model import objects as o
 from reporter.model.finding import Finding
 from reporter.model.resource import Resource
 from reporter.model.text import detail
 from reporter.probes.scope import of_workload
-from reporter.served.ways import NO_SERVICE, selects_ready, worst_way
+from reporter.served.ways import NO_SERVICE, worst_way
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.manifests.names import ISTIO

@@ -1,0 +1,253 @@
+"""What the cluster's objects add to the cause that a log names: settings, limits, mounts, Services.
+
+A log says what failed, seldom what made it fail: the variable that was set, the limit, the mount,
+the Service whose pods are not ready. What is added is read from objects, so it is true whatever the
+log says; that it belongs to the cause is as sure as the cause itself. Of the environment only
+`SETTINGS` are read, and a value is told only if it is a plain word.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from reporter.catalogue.resources import NODES, PODS, SERVICES, VOLUMES
+from reporter.diagnosis.case import Case
+from reporter.diagnosis.storage import bound_claims
+from reporter.model import objects as o
+from reporter.model.evidence import LogCause
+from reporter.model.text import clean, cut
+from reporter.snapshot.decode import selected_by
+from reporter.snapshot.snapshot import Snapshot
+
+
+class Fact(NamedTuple):
+    """A clause after the cause; `action` precedes that of the cause, and `instead` replaces it."""
+
+    clause: str
+    action: str = ""
+    instead: bool = False
+
+
+class _Setting(NamedTuple):
+    names: tuple[str, ...]
+    clause: str = ", and {name} is set{to}"
+    action: str = ""
+    true: bool = False
+    """Counts only if its value means yes."""
+
+
+_CHOSEN: Final = _Setting(
+    ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+     "ROCR_VISIBLE_DEVICES"),
+)  # fmt: skip
+_LIBRARIES: Final = _Setting(("LD_LIBRARY_PATH",))
+_OTHER_HUB: Final = _Setting(
+    ("VLLM_USE_MODELSCOPE", "SGLANG_USE_MODELSCOPE"),
+    ": Hugging Face is asked although {name} is set",
+    "Use another version of the engine, which asks ModelScope for all files, or mount the model.",
+    true=True,
+)
+_MIRROR: Final = _Setting(("HF_ENDPOINT",))
+_OFFLINE: Final = _Setting(("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"), true=True)
+_ADDRESS: Final = _Setting(("VLLM_HOST_IP",))
+_SETTINGS: Final[Mapping[str, tuple[_Setting, ...]]] = {
+    **dict.fromkeys(
+        ("gpu-ordinal", "v-devices", "v-uuid", "v-world", "nccl-twice", "gpu-none-amd"), (_CHOSEN,)
+    ),
+    "gpu-none": (_CHOSEN, _LIBRARIES),
+    **dict.fromkeys(("driver-combo", "gpu-unknown", "no-libcuda", "symbol"), (_LIBRARIES,)),
+    **dict.fromkeys(
+        ("no-kernel", "cuda", "kernel-image"), (_Setting(("HSA_OVERRIDE_GFX_VERSION",)),)
+    ),
+    **dict.fromkeys(
+        ("memlock", "nccl-system"),
+        (_Setting(("NCCL_BUFFSIZE",), action="Unset NCCL_BUFFSIZE, or lower it."),),
+    ),
+    "nccl-interface": (_Setting(("NCCL_SOCKET_IFNAME",)),),
+    "gloo": (_Setting(("GLOO_SOCKET_IFNAME",)), _ADDRESS),
+    **dict.fromkeys(("ray-pg", "bind", "v-ray-ip", "rdzv-connect"), (_ADDRESS,)),
+    **dict.fromkeys(("v-attn", "v-attn-set"), (_Setting(("VLLM_ATTENTION_BACKEND",)),)),
+    **dict.fromkeys(("hf-repo", "hf-file", "hf-unreachable"), (_OTHER_HUB, _MIRROR, _OFFLINE)),
+    **dict.fromkeys(("hf-mirror", "hf-down", "lc-hub"), (_MIRROR,)),
+    "dynamo-routers": (
+        _Setting(("DYN_NAMESPACE",), ", which looks for workers in Dynamo namespace {value}"),
+    ),
+}
+_YES: Final = frozenset({"1", "on", "true", "yes"})
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.,:/=+-]{1,120}")
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}://")
+
+
+def facts_of(case: Case, container: str, log: LogCause) -> Iterator[Fact]:
+    """Yield what objects add to the cause in a container's log, the most telling first."""
+    variables = _variables(case, container)
+    for each in _SETTINGS.get(log.signature, ()):
+        if fact := _set(each, variables):
+            yield fact
+    if find := _OTHERS.get(log.signature):
+        found = find(case, container, log)
+        if found is not None:
+            yield found
+
+
+def _variables(case: Case, container: str) -> dict[str, str]:
+    spec = case.spec(container)
+    return {each.name: each.value or "" for each in (spec.env if spec else None) or ()}
+
+
+def _set(setting: _Setting, variables: Mapping[str, str]) -> Fact | None:
+    for name in setting.names:
+        value = variables.get(name, "")
+        if not value or (setting.true and value.lower() not in _YES):
+            continue
+        found = _SCHEME.match(value)
+        shown = value[found.end() :].partition("/")[0] if found else value
+        plain = bool(_PLAIN.fullmatch(shown)) and not value.startswith("masked-")
+        if "{value}" in setting.clause and not plain:
+            continue
+        to = f" to {shown}" if plain else ""
+        return Fact(setting.clause.format(name=name, to=to, value=shown), setting.action)
+    return None
+
+
+def _one_gpu(case: Case, container: str, _log: LogCause) -> Fact | None:
+    """Return a hint if a container sees no GPU although its pod was given one.
+
+    The device plugin assigns the GPU; the NVIDIA runtime makes it visible. A pod gets that runtime
+    by its runtime class, or if it is the node's default (NVIDIA/k8s-device-plugin, README). On GKE
+    the plugin mounts the driver instead (Google Cloud, "Run GPUs in GKE Standard").
+    """
+    devices = (each for each in case.pod.spec.devices if each[0].startswith("nvidia.com/"))
+    gpus = next((f"{count} {name}" for name, count in devices), "")
+    if not gpus or case.pod.spec.runtime_class_name:
+        return None
+    given = f", although the pod is given {cut(clean(gpus), 80)}: "
+    node = case.snapshot[NODES].get("", case.pod.spec.node_name or "")
+    if node is not None and any(key.startswith(_OF_GKE) for key in node.metadata.labels or ()):
+        if "LD_LIBRARY_PATH" in _variables(case, container):
+            return Fact(given + "GKE mounts the driver in /usr/local/nvidia")
+        return Fact(
+            f"{given}GKE mounts the driver in /usr/local/nvidia, which the library path of the "
+            "image may lack",
+            "Set LD_LIBRARY_PATH to /usr/local/nvidia/lib64:/usr/local/cuda/lib64.",
+            instead=True,
+        )
+    return Fact(
+        f"{given}it has no runtimeClassName, and nvidia may not be the default runtime of its node"
+    )
+
+
+_OF_GKE: Final = "cloud.google.com/gke-"
+
+
+def _architecture(case: Case, container: str, _log: LogCause) -> Fact:
+    place = case.place(container).values
+    return Fact(f": {place['image']} on node {place['node']}{place['processor']}")
+
+
+def _limit(case: Case, container: str, _log: LogCause) -> Fact | None:
+    limit = case.place(container).limit
+    return Fact(f"; its memory limit is {limit}") if limit else None
+
+
+def _mount(case: Case, container: str, log: LogCause) -> Fact | None:
+    """Return what the pod says of the mount with a path that cannot be written.
+
+    A volume of NFS, a hostPath, and a driver whose fsGroupPolicy is None ignore the pod's fsGroup
+    (Kubernetes, "Configure a Security Context for a Pod or Container"; CSIDriver).
+    """
+    spec, paths = (
+        case.spec(container),
+        (log.values.get(each, "") for each in ("path", "before", "go")),
+    )
+    path = next(filter(None, paths), "")
+    mounts = ((spec.volume_mounts if spec else None) or ()) if path else ()
+    found = [each for each in mounts if f"{path}/".startswith(f"{each.mount_path.rstrip('/')}/")]
+    if not found:
+        return None
+    mount = max(found, key=lambda each: len(each.mount_path))
+    named = cut(clean(mount.mount_path), 120)
+    if log.signature == _READ_ONLY:
+        return Fact(f": the pod mounts {named} with readOnly") if mount.read_only else None
+    asked = case.pod.spec.security_context
+    group = asked.fs_group if asked else None
+    if group is None:
+        return None
+    drivers = _drivers(case)
+    of = f" ({drivers[0]})" if len(drivers) == 1 else ""
+    clause = f", although the pod has fsGroup {group}: the volume at {named}{of} may not apply it"
+    action = (
+        "Look at fsGroupPolicy of its CSIDriver; give the folder to that user, such as by an init "
+        "container that runs as root, or run as its owner."
+    )
+    return Fact(clause, action, True)
+
+
+_READ_ONLY: Final = "read-only"
+
+
+def _drivers(case: Case) -> list[str]:
+    volumes = (
+        case.snapshot[VOLUMES].get("", of) for _, of in bound_claims(case.pod, case.snapshot)
+    )
+    found = {each.spec.csi.driver for each in volumes if each is not None and each.spec.csi}
+    return [cut(clean(each), 120) for each in sorted(found)]
+
+
+def _behind(case: Case, container: str, log: LogCause) -> Fact | None:
+    """Return that the Service which was asked has no ready pod, unless it selects this pod too.
+
+    Where the log has no name, it is the one that the container's environment names.
+    """
+    own = case.pod.metadata.labels
+    for name, address in _addresses(case, container, log):
+        host = _SCHEME.sub("", address).rpartition("@")[2].partition("/")[0].partition(":")[0]
+        service, _, rest = host.partition(".")
+        place = rest.partition(".")[0] or case.pod.namespace
+        found = case.snapshot[SERVICES].get(place, service)
+        if found is None or o.LabelSelector(match_labels=found.spec.selector).matches(own):
+            continue
+        if selects_ready(found, case.snapshot) is False:
+            of = f", which {name} names," if name else ""
+            where = f"{place}/" if place != case.pod.namespace else ""
+            return Fact(f": Service {where}{found.name}{of} has no ready pod")
+    return None
+
+
+_SELF: Final = ("127.", "0.", "::1")
+_ADDRESSES: Final = ("LMCACHE_REMOTE_URL", "NATS_SERVER")
+
+
+def _addresses(case: Case, container: str, log: LogCause) -> Iterator[tuple[str, str]]:
+    said = next(filter(None, map(log.values.get, ("host", "url", "ip"))), "")
+    if said[:1].isalpha():
+        yield "", said
+    elif not said.startswith(_SELF):
+        variables = _variables(case, container)
+        yield from ((name, variables[name]) for name in _ADDRESSES if name in variables)
+
+
+def selects_ready(service: o.Service, snapshot: Snapshot) -> bool | None:
+    """True if a Service selects a ready pod; None if it has no selector, or pods are unknown."""
+    if not service.spec.selector:
+        return None
+    selector = o.LabelSelector(match_labels=service.spec.selector)
+    pods = snapshot[PODS].each_selected(service.namespace, selector)
+    if any(each.status.condition("Ready", "True") for each in pods):
+        return True
+    known = snapshot.absence_known(PODS, service.namespace, sought=selected_by(selector))
+    return False if known else None
+
+
+_OTHERS: Final[Mapping[str, Callable[[Case, str, LogCause], Fact | None]]] = {
+    "gpu-none": _one_gpu,
+    "exec-format": _architecture,
+    **dict.fromkeys(
+        ("killed", "child-killed", "host-oom", "cpu-oom", "lc-host", "lc-killed", "s-host",
+         "v-swap", "pinned", "mmap", "ray-late"),
+        _limit,
+    ),
+    **dict.fromkeys(("denied", _READ_ONLY), _mount),
+    **dict.fromkeys(("refused", "address", "host", "dynamo-etcd"), _behind),
+}  # fmt: skip
+"""By signature."""

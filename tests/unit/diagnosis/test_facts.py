@@ -1,0 +1,137 @@
+"""What objects add to the cause that a log names, and what they must not add."""
+
+import pytest
+
+from reporter.catalogue.resources import PODS
+from reporter.diagnosis.case import Case
+from reporter.diagnosis.facts import _SETTINGS, facts_of
+from reporter.diagnosis.logs import built_in
+from reporter.model.evidence import LogCause
+from reporter.model.objects.pods import SETTINGS
+from tests.unit.diagnosis.building import cluster, node
+from tests.unit.probes.building import condition, document
+
+
+def pod(name="m", *, labels=None, ready="False", spec=None, **container):
+    main = {"name": "main", "image": "engine:v1", **container}
+    return document(
+        "Pod", name, "ns",
+        {
+            "metadata": {"labels": labels or {}},
+            "spec": {"nodeName": "n1", "containers": [main], **(spec or {})},
+            "status": {"phase": "Running", "conditions": [condition("Ready", ready)]},
+        },
+    )  # fmt: skip
+
+
+def variables(**named):
+    return {"env": [{"name": name, "value": value} for name, value in named.items()]}
+
+
+def told(signature, *docs, **values):
+    snapshot = cluster(*docs)
+    of = snapshot[PODS].get("ns", "m")
+    log = LogCause(signature=signature, values=values)
+    return "".join(each.clause for each in facts_of(Case(of, snapshot), "main", log))
+
+
+def test_each_row_is_of_a_signature_and_of_a_variable_that_is_read():
+    known = {each.id for each in built_in()}
+    assert set(_SETTINGS) <= known
+    named = {name for rows in _SETTINGS.values() for each in rows for name in each.names}
+    assert named <= SETTINGS
+
+
+@pytest.mark.parametrize(
+    ("signature", "given", "clause"),
+    [
+        ("memlock", {"NCCL_BUFFSIZE": "536870912"}, ", and NCCL_BUFFSIZE is set to 536870912"),
+        ("hf-mirror", {"HF_ENDPOINT": "https://mirror.corp/hf"}, ", and HF_ENDPOINT is set to mirror.corp"),
+        ("hf-mirror", {"HF_ENDPOINT": "https://user:word@mirror.corp"}, ", and HF_ENDPOINT is set"),
+        ("memlock", {"NCCL_BUFFSIZE": "masked-1f2e3d4c"}, ", and NCCL_BUFFSIZE is set"),
+        ("hf-repo", {"VLLM_USE_MODELSCOPE": "True"}, ": Hugging Face is asked although VLLM_USE_MODELSCOPE is set"),
+        ("hf-repo", {"VLLM_USE_MODELSCOPE": "0"}, ""),
+        ("hf-repo", {"VLLM_USE_MODELSCOPE": "masked-1f2e3d4c"}, ""),
+        ("dynamo-routers", {"DYN_NAMESPACE": "a b"}, ""),
+        ("memlock", {"VLLM_HOST_IP": "10.0.0.1"}, ""),
+        ("memlock", {"NCCL_BUFFSIZE": ""}, ""),
+    ],
+)  # fmt: skip
+def test_a_setting(signature, given, clause):
+    """A value is told only if it is a plain word and certainly no credential."""
+    assert told(signature, pod(**variables(**given))) == clause
+
+
+def test_other_variables_are_not_kept():
+    """There are many, and some are passwords."""
+    of = cluster(pod(**variables(AWS_SECRET_ACCESS_KEY="word", NCCL_BUFFSIZE="1")))[PODS].get(
+        "ns", "m"
+    )
+    assert [each.name for each in of.spec.containers[0].env] == ["NCCL_BUFFSIZE"]
+
+
+def test_a_memory_limit():
+    limited = pod(resources={"limits": {"memory": "4Gi"}})
+    assert told("ray-late", limited) == "; its memory limit is 4Gi"
+    assert told("ray-late", pod()) == ""
+
+
+def test_a_gpu_that_is_given_and_not_seen():
+    """GKE mounts the driver's libraries, and has no runtime class for them."""
+    given = pod(resources={"limits": {"nvidia.com/gpu": "1"}})
+    assert "no runtimeClassName" in told("gpu-none", given, node("n1"))
+    at_google = node("n1", labels={"cloud.google.com/gke-accelerator": "nvidia-l4"})
+    assert "library path of the image may lack" in told("gpu-none", given, at_google)
+    assert told("gpu-none", pod(), at_google) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "mounts", "group", "clause"),
+    [
+        ("/models/a", [{"name": "v", "mountPath": "/models"}], 102, "although the pod has fsGroup 102: the volume at /models may not"),
+        ("/models/a", [{"name": "v", "mountPath": "/models"}], None, ""),
+        ("/modelsets/a", [{"name": "v", "mountPath": "/models"}], 102, ""),
+        ("/root/.cache", [{"name": "v", "mountPath": "/models/"}], 102, ""),
+    ],
+)  # fmt: skip
+def test_a_group_that_a_volume_ignores(path, mounts, group, clause):
+    spec = {"securityContext": {"fsGroup": group}} if group else {}
+    found = told("denied", pod(volumeMounts=mounts, spec=spec), path=path)
+    assert clause in found
+    assert bool(clause) == bool(found)
+
+
+def test_a_mount_that_is_read_only():
+    mounts = [{"name": "v", "mountPath": "/models", "readOnly": True}]
+    assert (
+        told("read-only", pod(volumeMounts=mounts), path="/models/x")
+        == ": the pod mounts /models with readOnly"
+    )
+    assert told("read-only", pod(volumeMounts=mounts), path="/tmp/x") == ""
+
+
+def service(name, **selector):
+    return document(
+        "Service", name, "ns", {"spec": {"selector": selector, "ports": [{"port": 80}]}}
+    )
+
+
+def test_a_service_without_a_ready_pod():
+    cache = service("cache", app="cache")
+    asks = pod(**variables(LMCACHE_REMOTE_URL="lm://cache:81"))
+    said = ": Service cache, which LMCACHE_REMOTE_URL names, has no ready pod"
+    assert told("refused", asks, cache) == said
+    assert told("refused", asks, cache, ip="10.0.0.9") == said
+    assert told("refused", asks, cache, ip="127.0.0.1") == ""
+    assert told("refused", asks, cache, pod("c", labels={"app": "cache"}, ready="True")) == ""
+    assert told("refused", asks) == ""
+    assert (
+        told("address", pod(), cache, host="cache.ns.svc:81") == ": Service cache has no ready pod"
+    )
+    assert told("address", pod(), cache, host="cache.elsewhere:81") == ""
+
+
+def test_the_service_of_the_pod_itself():
+    """That it has no ready pod is no cause: the pod is the one that is not ready."""
+    own = service("m", app="m")
+    assert told("address", pod(labels={"app": "m"}), own, host="m:80") == ""
