@@ -193,6 +193,11 @@ LEASES: Final = Resource(
     type=objects.Lease, explains=True,
     purpose="whether a controller that is not found works all the same",
 )  # fmt: skip
+DAEMONSETS: Final = Resource(
+    group="apps", versions=("v1",), plural="daemonsets", kind="DaemonSet", namespaced=True,
+    type=objects.DaemonSet, explains=True,
+    purpose="why a device plugin or a storage driver has no pod on a node",
+)  # fmt: skip
 CLUSTERPOLICIES: Final = Resource(
     group="nvidia.com", versions=("v1",), plural="clusterpolicies", kind="ClusterPolicy",
     namespaced=False, custom=True, type=objects.ClusterPolicy, explains=True,
@@ -206,7 +211,7 @@ APISERVICES: Final = Resource(
 
 ON_DEMAND: Final[tuple[Resource[KubeObject], ...]] = (
     VOLUMES, ATTACHMENTS, CSINODES, STORAGECLASSES, NODEPOOLS, NODECLAIMS, QUEUES, WORKLOADS,
-    LOCALQUEUES, CLUSTERQUEUES, CLUSTERPOLICIES, AUTOSCALERS, LEASES, APISERVICES,
+    LOCALQUEUES, CLUSTERQUEUES, DAEMONSETS, CLUSTERPOLICIES, AUTOSCALERS, LEASES, APISERVICES,
 )  # fmt: skip
 """Never watched: read only if they may explain a fault, and from a dump if they are in it."""
 

@@ -41,6 +41,9 @@ OF_START: Final = frozenset({
     "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
     "RunInitContainerError", "PostStartHookError",
 })  # fmt: skip
+_ITS_NODE: Final = re.compile(r"\bthe node\b")
+"""How signatures call the node of a container, as a log does not name it."""
+
 _NOT_STARTED: Final = "StartError"
 _HOOK_FAILED: Final = "FailedPostStartHook"
 _BY_SIGNAL: Final = frozenset({137, 143})
@@ -180,7 +183,8 @@ def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
 def _by_log(case: Case, name: str, log: LogCause, *, what: str) -> Diagnosis:
     facts = tuple(islice(facts_of(case, name, log), 2))
     said = log.sentence.rstrip(".") + "".join(each.clause for each in facts)
-    kept = () if any(each.instead for each in facts) else (log.action,)
+    acts = _ITS_NODE.sub(f"node {case.node}", log.action) if case.node else log.action
+    kept = () if any(each.instead for each in facts) else (acts,)
     action = " ".join(filter(None, (*(each.action for each in facts), *kept)))
     code, cause = log.kind or "log", f"{case.words(name)} {what}; probably: {said}"
     return Diagnosis(code, cause, said, action, sureness=Sureness.LIKELY, signature=log.signature)

@@ -7,12 +7,14 @@ unhealthy, and NVIDIA's plugin marks none healthy again until it is restarted. D
 still offered.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import CLUSTERPOLICIES, NODES, PODS
+from reporter.diagnosis import daemons
 from reporter.diagnosis.case import statuses
 from reporter.diagnosis.fit import has_accelerator, is_ready, offered, shown, some
 from reporter.diagnosis.texts import Wording
@@ -32,13 +34,15 @@ _PLUGIN_LABELS: Final = (
     ("k8s-app", "nvidia-device-plugin"),
     ("name", "amdgpu-dp-ds"),
 )  # fmt: skip
-_PLUGIN_IMAGES: Final = ("k8s-device-plugin", "nvidia-gpu-device-plugin", "gpu-device-plugin")
 
 _CHAIN: Final = (
     ("nvidia-driver-daemonset", "the driver"),
     ("nvidia-container-toolkit-daemonset", "the container toolkit"),
 )
 """Pods of the GPU operator (label `app`) that must work before the plugin can, in this order."""
+
+MISSING: Final = "device-missing"
+ABSENT: Final = "device-absent"
 
 _OFF: Final = ("nvidia.com/gpu.deploy.operands", "nvidia.com/gpu.deploy.device-plugin")
 _CONDITIONS: Final = (
@@ -91,7 +95,7 @@ def why_missing(
         action or f"Look at the device plugin on {name}.",
     )
     return Diagnosis(
-        code="device-missing", cause=cause, brief=brief, object=NODES.ref(node), action=action,
+        code=MISSING, cause=cause, brief=brief, object=NODES.ref(node), action=action,
         sureness=sure, shared=True,
     )  # fmt: skip
 
@@ -132,7 +136,7 @@ def _of_pods(
         )
         if before is not None:
             return _pod_text(words, before, ask)
-    plugin = next((each for each in pods if is_plugin(each)), None)
+    plugin = next((each for each in pods if is_plugin(each) and _serves(each, resource)), None)
     if plugin is not None and not plugin.status.condition("Ready", "True"):
         return _pod_text("the device plugin", plugin, ask)
     if plugin is not None:
@@ -142,25 +146,47 @@ def _of_pods(
     return _no_plugin(node, resource, snapshot)
 
 
+def behind(found: Diagnosis, snapshot: Snapshot) -> Iterator[Pod]:
+    """Yield the pods whose failure a diagnosis may be about: what a node's devices need."""
+    if found.code == MISSING and found.object is not None:
+        for each in snapshot.entry(_plumbing, found.object.name, _plumbing) or ():
+            if not each.status.condition("Ready", "True"):
+                yield each
+
+
 def why_idle(
     found: Diagnosis, nodes: Iterable[Node], *, resource: str, snapshot: Snapshot
 ) -> Diagnosis:
-    """Return `found` (no node offers a resource) with a device plugin that runs and finds nothing.
+    """Return `found` (no node offers a resource) with what its device plugin lacks or finds.
 
-    The plugin's name identifies its vendor. A plugin that runs on every node finds nothing on most.
-    Nodes that offer other devices of the vendor are skipped.
+    Its DaemonSet makes no pods, or not for nodes that have such devices; or a pod of it runs and
+    finds nothing, as on most nodes if it runs on every node. The plugin's names identify its
+    vendor. Nodes that offer other devices of the vendor are skipped.
     """
-    vendor = resource.partition("/")[0].partition(".")[0]
-    by_node = snapshot.once(_plumbing, _plumbing)
-    for node in nodes:
-        for each in by_node.get(node.name, ()):
-            named = is_plugin(each) and vendor in each.name and not other_names([node], resource)
-            if named and each.status.condition("Ready", "True"):
-                place = f"{each.namespace}/{clean(each.name)}"
-                why = f"device plugin {place} on {clean(node.name)} runs and finds no device"
-                action = f"Look at the log of {place} and at the driver, or add a node that has it."
-                return replace(found, cause=f"{found.cause}; {why}", action=action)
+    meant = next((each for each in nodes if has_accelerator(each, resource)), None)
+    kept = daemons.why_no_plugin(resource, meant, snapshot) if meant else None
+    if kept := kept or daemons.why_no_plugins(resource, snapshot):
+        return replace(found, cause=f"{found.cause}; {kept[0]}", action=kept[1])
+    names = {each.name for each in nodes}
+    for each in snapshot.once(("idle plugins", resource), partial(_idle, resource)):
+        if each.spec.node_name in names:
+            place = f"{each.namespace}/{clean(each.name)}"
+            why = f"device plugin {place} on {clean(each.spec.node_name)} runs and finds no device"
+            action = f"Look at the log of {place} and at the driver, or add a node that has it."
+            return replace(found, cause=f"{found.cause}; {why}", action=action)
     return found
+
+
+def _idle(resource: str, snapshot: Snapshot) -> tuple[Pod, ...]:
+    """Return the Ready device plugins of a resource's vendor on nodes that offer none of his."""
+    of, by_node = daemons.vendors(resource), snapshot.once(_plumbing, _plumbing)
+    return tuple(
+        each
+        for node in snapshot[NODES]
+        for each in by_node.get(node.name, ())
+        if is_plugin(each) and each.status.condition("Ready", "True")
+        if daemons.vendors(each.name) & of and not other_names([node], resource)
+    )
 
 
 def _plumbing(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
@@ -179,7 +205,10 @@ def _no_plugin(node: Node, resource: str, snapshot: Snapshot) -> tuple[str, str,
         return why, "Look at the ClusterPolicy and at the operator's pods.", Sureness.CERTAIN
     if not snapshot.absence_known(PODS):
         return "", "", Sureness.CERTAIN
-    if any(map(is_plugin, chain(*snapshot.once(_plumbing, _plumbing).values()))):
+    if kept := daemons.why_no_plugin(resource, node, snapshot):
+        return *kept, Sureness.LIKELY
+    pods = chain(*snapshot.once(_plumbing, _plumbing).values())
+    if any(is_plugin(each) and _serves(each, resource) for each in pods):
         action = "Look at the node's labels and taints, and at what the plugin's DaemonSet selects."
         return "no device plugin's pod is on it", action, Sureness.LIKELY
     if not has_accelerator(node, resource) and not is_ready(node):
@@ -218,8 +247,14 @@ def _policy(snapshot: Snapshot) -> str:
 def is_plugin(pod: Pod) -> bool:
     if any(pod.metadata.label(key) == value for key, value in _PLUGIN_LABELS):
         return True
+    return any(daemons.is_plugin_image(each.image) for each in pod.spec.containers or ())
+
+
+def _serves(pod: Pod, resource: str) -> bool:
+    """True if the names of a device plugin's pod have no vendor, or that of a resource."""
     images = (each.image for each in pod.spec.containers or ())
-    return any(part in image for image in images for part in _PLUGIN_IMAGES)
+    of = daemons.vendors(pod.name, *(pod.metadata.labels or {}).values(), *images)
+    return not of or bool(of & daemons.vendors(resource))
 
 
 def other_names(nodes: Iterable[Node], resource: str) -> str:

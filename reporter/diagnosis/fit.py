@@ -127,7 +127,7 @@ class Demand:
                 asks = f", and it asks for {shown(self.what, self.asks)}"
                 return _offer(node, self.what) + (asks if offered(node, self.what) else "")
             case Plugin.VOLUME:
-                return f"cannot reach its volume {self.what} ({written(self.terms or ())})"
+                return f"cannot reach its volume {self.what}: {written(self.terms or ())}"
             case _:
                 return _labels_of(node, self)
 
@@ -156,17 +156,26 @@ def demands_of(pod: o.Pod, snapshot: Snapshot) -> list[Demand]:
         Demand(Plugin.CORDON, state=True, tolerations=tolerations),
         Demand(Plugin.TAINT, state=True, tolerations=tolerations),
         Demand(Plugin.TAINT, tolerations=tolerations),
-        *_labels(pod),
+        *_labels(pod.spec),
         *(Demand(Plugin.RESOURCE, name, asks=value) for name, value in asked),
         *_volumes(pod, snapshot),
     ]
 
 
-def _labels(pod: o.Pod) -> Iterator[Demand]:
-    for key, value in sorted((pod.spec.node_selector or {}).items()):
+def demands_of_daemon(spec: o.DaemonTemplateSpec) -> list[Demand]:
+    """Return the demands for which a DaemonSet's controller makes a pod for a node, or none.
+
+    It tolerates taints that describe a state, so these are left out (kubernetes,
+    pkg/controller/daemon/util, AddOrUpdateDaemonPodTolerations).
+    """
+    return [Demand(Plugin.TAINT, tolerations=spec.tolerations or ()), *_labels(spec)]
+
+
+def _labels(spec: o.PodSpec | o.DaemonTemplateSpec) -> Iterator[Demand]:
+    for key, value in sorted((spec.node_selector or {}).items()):
         requirement = o.SelectorRequirement(key, "In", frozenset((value,)))
         yield Demand(Plugin.LABEL, f"{clean(key)}={clean(value)}", requirements=(requirement,))
-    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    affinity = spec.affinity and spec.affinity.node_affinity
     if not affinity or affinity.required is None:
         return
     terms = affinity.required.node_selector_terms or ()
@@ -198,7 +207,8 @@ def _volumes(pod: o.Pod, snapshot: Snapshot) -> Iterator[Demand]:
         affinity = volume.spec.node_affinity if volume else None
         wanted = affinity.required if affinity else None
         if volume and wanted and wanted.node_selector_terms:
-            yield Demand(Plugin.VOLUME, clean(volume.name), terms=wanted.node_selector_terms)
+            what = f"{clean(volume.name)} (claim {clean(name)})"
+            yield Demand(Plugin.VOLUME, what, terms=wanted.node_selector_terms)
 
 
 def _tolerated(taint: o.Taint, tolerations: Iterable[o.Toleration]) -> bool:

@@ -34,7 +34,7 @@ from reporter.diagnosis.case import (
     why_not_made,
 )
 from reporter.diagnosis.containers import OF_IMAGES, OF_START, of_container, unready
-from reporter.diagnosis.scheduling import why_unscheduled
+from reporter.diagnosis.scheduling import DEFAULT_SCHEDULER, why_unscheduled
 from reporter.diagnosis.storage import bound_claims, why_not_attached
 from reporter.diagnosis.texts import MOUNTS, NODE_REFUSALS, end_of, meaning
 from reporter.model.finding import Diagnosis, Sureness
@@ -63,6 +63,11 @@ _SOURCE: Final = re.compile(
 _COMMAND: Final = re.compile(r"\nMounting command: [^\n]*\nMounting arguments: [^\n]*\nOutput")
 _MANUAL: Final = re.compile(r"\nRefer to the mount\.\w{1,20}\(8\) manual page[^\n]*")
 """Text that the kubelet puts around the output of `mount`."""
+
+_REFERS: Final = re.compile(
+    r"\s(?:For more information|Refer|Please refer|See)\b[^\n]{0,160}\s{1,4}https?://\S{1,300}\s*\Z"
+)
+"""The end of a message that only names a page of a manual."""
 
 _SOCKET: Final = re.compile(r"/(?P<driver>[^/\s]{1,200})/csi\.sock")
 _ENDS: Final = 4
@@ -95,13 +100,23 @@ def diagnose(pod: Pod, snapshot: Snapshot, container: str = "") -> Diagnosis | N
 
     `container` is the name of the container at fault, if known.
     """
-    case, status = Case(pod, snapshot), pod.status
-    if status.phase == "Failed":
-        # The node rejected or evicted it.
-        text = f"{status.reason or ''}: {status.message or ''}"
-        return meaning(NODE_REFUSALS, text, case.place()) or _of_containers(case, container)
+    case = Case(pod, snapshot)
+    if pod.status.phase == "Failed":
+        return _refused(case) or _of_containers(case, container)
     first = _set_up(case) if pod.spec.node_name else _no_node(case)
     return first or _of_containers(case, container) or unready(case)
+
+
+def _refused(case: Case) -> Diagnosis | None:
+    """Return why its node rejected or evicted a pod."""
+    spec, status = case.pod.spec, case.pod.status
+    text = f"{status.reason or ''}: {status.message or ''}"
+    found = meaning(NODE_REFUSALS, text, case.place())
+    if found is None or found.code != "node-full" or not status.condition("PodScheduled", "True"):
+        return found
+    by = clean(spec.scheduler_name or DEFAULT_SCHEDULER)
+    action = f"Delete the pod, and look why {by} does not count what others use of the node."
+    return replace(found, cause=f"{found.cause}; {by} placed it there", action=action)
 
 
 def has_started(pod: Pod) -> bool:
@@ -138,8 +153,10 @@ def _set_up(case: Case) -> Diagnosis | None:
             return replace(found, cause=cause, action=why.action if why else found.action)
     if not events:
         return None
-    reason, end = events[0].reason, end_of(events[0].message, 240)
-    cause = f"it cannot be set up on node {case.node} ({reason}): {end}"
+    reason, text = events[0].reason, events[0].message
+    volume = f" of {_mounted(case, text)}" if _VOLUME.search(text) else ""
+    end = end_of(_REFERS.sub("", text), 240)
+    cause = f"it cannot be set up on node {case.node} ({reason}{volume}): {end}"
     return Diagnosis("set-up", cause, reason, sureness=Sureness.UNKNOWN)
 
 

@@ -12,7 +12,6 @@ Dead end: computing free processors and memory as well would need the requests o
 these, only "more than any node has" is reported.
 """
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,14 +21,14 @@ from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
 from reporter.catalogue.resources import NODES, PODS
-from reporter.diagnosis import autoscalers, beside, devices, fit, queues, storage
+from reporter.diagnosis import autoscalers, devices, fit, messages, queues, storage
 from reporter.diagnosis.devices import Ask
 from reporter.diagnosis.fit import is_ready
 from reporter.diagnosis.nodes import has_no_network, why_not_ready
 from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, is_device
-from reporter.model.text import clean, cut
+from reporter.model.text import clean
 from reporter.snapshot.snapshot import Snapshot
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
@@ -37,68 +36,8 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 _UNSEEN: Final = timedelta(seconds=30)
 """A running scheduler has seen a pod within this time."""
 
-_FOR_WANT_OF_NODES: Final = ("node-full", "device-absent", "resource-size")
-_WORDS_BYTES: Final = 220
+_FOR_WANT_OF_NODES: Final = ("node-full", devices.ABSENT, "resource-size")
 _CONTROL_PLANE: Final = "node-role.kubernetes.io/"
-
-_PLAIN: Final = (
-    ("node(s) didn't match pod topology spread constraints", "topology-spread",
-     "its topology spread constraints leave no node",
-     "Loosen topologySpreadConstraints, or add nodes."),
-    ("node(s) didn't match pod affinity rules", "pod-affinity",
-     "no node that fits has the pods that its affinity asks for",
-     "Look at podAffinity of the pod."),
-    ("node(s) didn't satisfy existing pods anti-affinity rules", "pod-affinity",
-     "pods that run there exclude it by anti-affinity",
-     "Look at podAntiAffinity of the pods that run."),
-    ("node(s) didn't match pod anti-affinity rules", "pod-affinity",
-     "each node that fits has a pod that its anti-affinity excludes",
-     "Loosen podAntiAffinity, or add nodes."),
-    ("node(s) didn't have free ports", "host-port",
-     "the host ports that it asks for are taken on each node that fits",
-     "Remove hostPort or hostNetwork, or free the ports."),
-    ("node(s) exceed max volume count", "volume-count",
-     "the nodes that fit hold as many volumes as they can", "Add nodes, or use fewer volumes."),
-    ("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", "volume-lost",
-     "its claim is bound to a volume that does not exist",
-     "Restore the volume, or recreate the claim."),
-    ("node(s) had no available volume zone", "volume-zone",
-     "its volume is in a zone without a node that fits",
-     "Move the volume, or add nodes in its zone."),
-    ("node(s) didn't find available persistent volumes to bind", "volume-none",
-     "no free volume can be bound to its claim on any node that fits",
-     "Add volumes, or use a class that creates them."),
-    ("node(s) did not have enough free storage", "volume-space",
-     "no node that fits has enough storage for its claim", "Free storage, or ask for less."),
-    ("pod already in-use", "volume-in-use",
-     "another pod holds its claim, which only one pod may use", "Delete the other pod first."),
-    ("cannot allocate all claims", "device-claim",
-     "no node has the devices that its resource claims ask for", "Look at its ResourceClaims."),
-    ("resourceclaim", "device-claim",
-     "its resource claim cannot be met",
-     "Look at its ResourceClaims and the device driver."),
-)  # fmt: skip
-"""The scheduler's texts for reasons not evaluated here (kube-scheduler, framework/plugins)."""
-
-
-_NO_DEVICE_CLASS: Final = re.compile(r"device class (\S{1,253}) does not exist")
-_NO_CLASS_OF_DEVICES: Final = Wording("device-class-missing",
-    "its resource claim asks for DeviceClass {name}, which does not exist",
-    "no DeviceClass {name}",
-    "Install the device driver together with its DeviceClass, or name one that exists.",
-    missing=True)  # fmt: skip
-_EXTENDER: Final = re.compile(r"\d{1,6} nodes ([A-Z]\w{3,60})\(([^)\n]{1,2000})\)")
-_OF_CARDS: Final = {
-    "CardInsufficientMemory": "no card has as much memory left as it asks for",
-    "CardInsufficientCore": "no card has as much computing power left as it asks for",
-    "CardTimeSlicingExhausted": "no card may take one more pod",
-    "CardTypeMismatch": "no card is of the type that it asks for",
-    "CardUuidMismatch": "no card is one of those that it names",
-    "NodeInsufficientDevice": "there are fewer cards than it asks for",
-}
-"""HAMi's codes for why a node's cards do not fit."""
-_NO_CARD: Final = Wording("device-share", "{why} on {nodes} (HAMi: {code})",
-    "no card of {nodes} fits", "Ask for less, free cards, or add nodes.")  # fmt: skip
 
 _NO_SCHEDULER: Final = Wording("no-scheduler",
     "no scheduler {name} has seen it: none of that name runs, or it does not work",
@@ -128,9 +67,12 @@ _NO_LABEL: Final = Wording("node-label", "it needs a node with {what}, and no no
 _TAINTED: Final = Wording("node-taint", "it tolerates no node: they have {taints}",
     "it does not tolerate {taints}",
     "Add a toleration to the pod, or remove the taint.")  # fmt: skip
-_ABSENT: Final = Wording("device-absent", "it asks for {asks} {resource}, no node offers {offer}",
+_ABSENT: Final = Wording(devices.ABSENT, "it asks for {asks} {resource}, no node offers {offer}",
     "no node offers {resource}",
     "Add a node with {resource}, or install the device plugin on nodes that have it.")  # fmt: skip
+_VOLUMES_APART: Final = Wording("volume-zone", "no node reaches all its volumes: {where}",
+    "its volumes are in different places",
+    "Move the volumes to one place, or use a kind that all nodes reach.")  # fmt: skip
 _TOO_LARGE: Final = Wording("resource-size",
     "it asks for {asks} {resource}, no node has more than {most}",
     "no node has {asks} {resource}", "Ask for less {resource}, or add a larger node.")  # fmt: skip
@@ -157,15 +99,31 @@ def why_unscheduled(
         return None
     message = scheduled.message or ""
     if claim := storage.why_claim_waits(pod, snapshot, message=message):
-        return claim
+        return _by_its_helper(claim, snapshot) or claim
     if (check := _NodeCheck.at(pod, snapshot, message, ask=ask)) is not None:
         here = check.diagnosis()
     else:
-        here = _by_words(pod, snapshot, fit.counts_of(message), message=message)
+        here = messages.by_words(pod, snapshot, fit.counts_of(message), message=message)
     gone = autoscalers.why_no_node(pod, snapshot) or autoscalers.what_comes(pod, snapshot, now)
     if gone is None and (here is None or here.code in _FOR_WANT_OF_NODES):
         gone = autoscalers.why_none_can_come(pod, snapshot)
     return gone or here
+
+
+def _by_its_helper(claim: Diagnosis, snapshot: Snapshot) -> Diagnosis | None:
+    """Return why no volume is made if the provisioner's own pod has no node, or None."""
+    found = [*storage.helpers(claim, snapshot)] if claim.code == storage.SLOW else []
+    if len(found) != 1:
+        return None
+    scheduled = found[0].status.condition("PodScheduled", "False")
+    said = (scheduled.message if scheduled else "") or ""
+    look = _NodeCheck.at(found[0], snapshot, said, ask=None)
+    why = look.diagnosis() if look else None
+    if why is None:
+        return None
+    place = f"{found[0].namespace}/{clean(found[0].name)}"
+    cause = f"{claim.cause}, as its pod {place} has no node: {why.cause}"
+    return replace(claim, cause=cause, action=why.action)
 
 
 def _unseen(pod: Pod, now: datetime | None) -> Diagnosis | None:
@@ -189,36 +147,6 @@ def _is_older(other: Pod, pod: Pod) -> bool:
     if other.deleting or other.created is None or pod.created is None:
         return False
     return other.created < pod.created
-
-
-def _by_words(
-    pod: Pod, snapshot: Snapshot, counts: fit.NodeCounts | None, *, message: str
-) -> Diagnosis | None:
-    """Return a cause that only messages of the scheduler or its extender name, or None."""
-    if missing := _NO_DEVICE_CLASS.search(message):
-        return _NO_CLASS_OF_DEVICES.of(name=missing[1])
-    words = _words(message) if counts else ""
-    for text in counts.others if counts else [message]:
-        for begins, code, cause, action in _PLAIN:
-            if begins in text:
-                which = beside.which(begins, pod, snapshot)
-                return Diagnosis(code, cause + which + words, cause, action)
-    refused = (e for e in snapshot.evidence.events_of("Pod", pod) if e.reason == "FilteringFailed")
-    return next(filter(None, (_by_extender(each.message) for each in refused)), None)
-
-
-def _by_extender(message: str) -> Diagnosis | None:
-    """Return why HAMi finds no card for a pod (HAMi, pkg/device/common/common.go)."""
-    for code, names in _EXTENDER.findall(message):
-        if code in _OF_CARDS:
-            return _NO_CARD.of(nodes=fit.some(names.split(",")), why=_OF_CARDS[code], code=code)
-    return None
-
-
-def _words(message: str) -> str:
-    """Return the scheduler's message in brackets, to append to a cause."""
-    text = clean(re.split(r"\.(?: |$)", message, maxsplit=1)[0])
-    return f" (scheduler: {cut(text, _WORDS_BYTES)})" if text else ""
 
 
 class _Holders(NamedTuple):
@@ -350,12 +278,12 @@ class _NodeCheck:
             return replace(found, sureness=Sureness.LIKELY)
         kept = never or found
         known = never and self.counts.nodes <= len(self.nodes) + self.left_out
-        words = "" if known else _words(self.message)
+        words = "" if known else messages.quoted(self.message)
         return replace(kept, cause=kept.cause + words, sureness=Sureness.LIKELY)
 
     def _room(self, able: list[Node]) -> Diagnosis | None:
         """Return why nodes that meet all demands do not take the pod: full, or as messages say."""
-        others = _by_words(self.pod, self.snapshot, self.counts, message=self.message)
+        others = messages.by_words(self.pod, self.snapshot, self.counts, message=self.message)
         lacking = [
             each.what
             for each in self._asked()
@@ -537,6 +465,8 @@ class _NodeCheck:
 
     def _excluding(self) -> Diagnosis | None:
         """Return how the demands exclude each other, from the nodes that miss the fewest."""
+        if apart := self._apart():
+            return apart
         asked = self._asked(devices_only=True)
         with_devices = [
             each
@@ -546,7 +476,7 @@ class _NodeCheck:
         others = [n for n in self.nodes if not self._of_control_plane(n)]
         # Nodes with devices that the pod does not request are meant for other pods.
         plain = [] if asked else [each for each in others if not each.status.devices]
-        pool = with_devices or plain or others or self.nodes
+        pool = self._chosen() or with_devices or plain or others or self.nodes
         fewest = min(len(self.unmet[each.name]) for each in pool)
         groups: dict[tuple[fit.Demand, ...], list[Node]] = {}
         for node in pool:
@@ -575,12 +505,30 @@ class _NodeCheck:
         brief = f"{clean(nodes[0].name)} {demand.why(nodes[0])}"
         return Diagnosis(code=code, cause=cause, brief=brief, action=action)
 
+    def _chosen(self) -> list[Node]:
+        """Return the nodes that the pod asks for by their hostname, if it asks so."""
+        hosts = [e for e in self.demands if e.plugin is fit.Plugin.LABEL and e.keys == [_HOSTNAME]]
+        return [node for node in self.nodes if hosts and all(e.is_met(node) for e in hosts)]
+
+    def _apart(self) -> Diagnosis | None:
+        """Return a diagnosis if no node reaches all volumes of the pod, as they are apart."""
+        volumes = [each for each in self.demands if each.plugin is fit.Plugin.VOLUME]
+        if len({each.terms for each in volumes}) < 2 or any(  # noqa: PLR2004
+            not any(each in self.unmet[node.name] for each in volumes) for node in self.nodes
+        ):
+            return None
+        where = " and ".join(
+            f"{each.what} is in {fit.written(each.terms or ())}" for each in volumes
+        )
+        return _VOLUMES_APART.of(where=where)
+
     def _of_control_plane(self, node: Node) -> bool:
         return any(
             t.key.startswith(_CONTROL_PLANE) for d in self.unmet[node.name] for t in d.taints(node)
         )
 
 
+_HOSTNAME: Final = "kubernetes.io/hostname"
 _MACHINE: Final = "node.kubernetes.io/instance-type"
 
 _MEND: Final = {

@@ -8,14 +8,17 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from reporter.catalogue import resources as r
+from reporter.diagnosis import daemons
 from reporter.diagnosis.fit import is_ready, some
 from reporter.diagnosis.texts import Wording
 from reporter.model.evidence import ForeignEvent
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import PersistentVolumeClaim, Pod
 from reporter.model.text import clean, cut
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
+SLOW: Final = "claim-slow"
 _NOT_FOUND: Final = re.compile(r'persistentvolumeclaim "([^"]{1,253})" not found')
 _BEING_DELETED: Final = re.compile(r'persistentvolumeclaim "([^"]{1,253})" is being deleted')
 _NO_VOLUME: Final = re.compile(r'persistentvolume "([^"]{1,253})" not found')
@@ -68,11 +71,24 @@ _OF_DEAD_NODE: Final = Wording("volume-attached", "{what} is attached to {place}
     "Wait 6 min, or taint {where} with node.kubernetes.io/out-of-service if it is shut down.",
 )  # fmt: skip
 _NO_DRIVER_THERE: Final = Wording("volume-driver",
-    "the storage driver {driver} does not run on {node}",
+    "the storage driver {driver} does not run on {node}{why}",
     "no driver {driver} on {node}",
-    "Look at the driver's node pod on {node}: its DaemonSet may not tolerate the node's taints.",
+    "{action}",
 )  # fmt: skip
+_LOOK_AT_DRIVER: Final = (
+    "Look at the driver's node pod on {node}: its DaemonSet may not tolerate the node's taints."
+)
 _WAITS: Final = ("WaitForFirstConsumer", "WaitForPodScheduled")
+_BINDS: Final = re.compile(r"binding volumes: (?:timed out|context deadline exceeded)")
+_OF_MANY: Final = frozenset(
+    {"io", "com", "org", "k8s", "csi", "kubernetes", "provisioner", "driver"}
+)
+"""Words in the names of many provisioners."""
+
+_SLOW: Final = Wording(SLOW,
+    "no volume is made for its claim {name} on the node that was chosen: its "
+    "provisioner {provisioner} does not finish", "claim {name} has no volume",
+    "Look at the provisioner's log, and at pods that it makes.", Sureness.LIKELY)  # fmt: skip
 _PROVISIONING: Final = timedelta(minutes=2)
 _QUOTED_BYTES: Final = 260
 _ATTACH: Final = ("FailedAttachVolume", "FailedMount")
@@ -83,9 +99,8 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, message: str = "") -> Diagn
 
     `message` is the scheduler's message about the pod.
     """
-    if missing := _NOT_FOUND.search(message) or _BEING_DELETED.search(message):
-        wording = _CLAIM_ENDS if "being deleted" in missing[0] else _NO_CLAIM
-        return wording.of(r.CLAIMS.ref_named(pod.namespace, missing[1]), name=missing[1])
+    if missing := _missing(pod, snapshot, message):
+        return missing
     gone = _NO_VOLUME.search(message)
     for name in pod.claims:
         claim = snapshot[r.CLAIMS].get(pod.namespace, name)
@@ -102,7 +117,57 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, message: str = "") -> Diagn
         if not names:  # the scheduler's message is out of date
             return None
         return _NO_VOLUME_YET.of(names=names, place=pod.namespace)
+    return _not_finished(pod, snapshot) if _BINDS.search(message) else None
+
+
+def _missing(pod: Pod, snapshot: Snapshot, message: str) -> Diagnosis | None:
+    """Return which claim of a pod does not exist, by the scheduler's message, or None."""
+    missing = _NOT_FOUND.search(message) or _BEING_DELETED.search(message)
+    if missing is None:
+        return None
+    ref = r.CLAIMS.ref_named(pod.namespace, missing[1])
+    if "being deleted" in missing[0]:
+        return _CLAIM_ENDS.of(ref, name=missing[1])
+    others = snapshot.entry(_namespaces_of_claims, missing[1], _namespaces_of_claims) or ()
+    found = _NO_CLAIM.of(ref, name=missing[1])
+    if len(others) != 1:
+        return found
+    cause = f"{found.cause}; namespace {clean(others[0])} has one of that name"
+    return replace(found, cause=cause)
+
+
+def _not_finished(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+    """Return which claim has no volume although the scheduler has chosen a node for the pod."""
+    for name in pod.claims:
+        claim = snapshot[r.CLAIMS].get(pod.namespace, name)
+        if claim is not None and not claim.spec.volume_name:
+            wanted = claim.spec.storage_class_name or ""
+            found = snapshot[r.STORAGECLASSES].get("", wanted)
+            of = found.provisioner if found else f"of class {wanted or '(the default one)'}"
+            return _SLOW.of(r.CLAIMS.ref(claim), name=name, provisioner=of)
     return None
+
+
+def helpers(found: Diagnosis, snapshot: Snapshot) -> Iterator[Pod]:
+    """Yield the pods without a node that a provisioner may have made to make a volume.
+
+    Some make a volume by a pod on the chosen node. Its name shares a word with the provisioner's.
+    """
+    claim = found.object
+    of = snapshot[r.CLAIMS].get(claim.namespace, claim.name) if claim else None
+    by = snapshot[r.STORAGECLASSES].get("", of.spec.storage_class_name or "") if of else None
+    words = set(re.split(r"[./-]", by.provisioner)) - _OF_MANY if by else set()
+    for each in snapshot.once(_unplaced, _unplaced) if words else ():
+        if claim and each.namespace != claim.namespace and words & set(each.name.split("-")):
+            yield each
+
+
+def _unplaced(snapshot: Snapshot) -> tuple[Pod, ...]:
+    return tuple(e for e in snapshot[r.PODS] if e.status.condition("PodScheduled", "False"))
+
+
+def _namespaces_of_claims(snapshot: Snapshot) -> Mapping[str, tuple[str, ...]]:
+    return grouped((each.name, each.namespace) for each in snapshot[r.CLAIMS])
 
 
 def _pending(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Diagnosis | None:
@@ -173,7 +238,7 @@ def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
         if "Multi-Attach" in event.message or "Waiting for detach" in event.message:
             return _elsewhere(pod, event, snapshot)
         if driver := _NO_DRIVER.search(event.message):
-            return _no_driver(pod, driver[1])
+            return _no_driver(pod, driver[1], snapshot)
         if "AttachVolume.Attach failed" in event.message or "external-attacher" in event.message:
             error = _attach_error(pod, event, snapshot)
             return _NOT_ATTACHED.of(node=pod.spec.node_name or "", error=error)
@@ -270,10 +335,19 @@ def _held(
     return found if event else replace(found, sureness=Sureness.LIKELY)
 
 
-def _no_driver(pod: Pod, driver: str) -> Diagnosis:
-    node = pod.spec.node_name or ""
-    about = r.NODES.ref_named("", node) if node else None
-    return replace(_NO_DRIVER_THERE.of(about, driver=driver, node=node), shared=True)
+def _no_driver(pod: Pod, driver: str, snapshot: Snapshot) -> Diagnosis:
+    name = pod.spec.node_name or ""
+    about, node = (r.NODES.ref_named("", name) if name else None), snapshot[r.NODES].get("", name)
+    daemon = daemons.of_driver(driver, snapshot) if node else None
+    kept = daemons.why_not_on(daemon, node, snapshot) if daemon and node else None
+    found = _NO_DRIVER_THERE.of(
+        about,
+        driver=driver,
+        node=name,
+        why=f": {daemons.placed(daemon)} {kept.why}" if daemon and kept else "",
+        action=kept.action if kept else _LOOK_AT_DRIVER.format(node=name),
+    )
+    return replace(found, shared=True)
 
 
 def _driver_missing(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
@@ -286,5 +360,5 @@ def _driver_missing(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
         volume = snapshot[r.VOLUMES].get("", name)
         driver = volume.spec.csi.driver if volume and volume.spec.csi else ""
         if driver and driver not in here:
-            return _no_driver(pod, driver)
+            return _no_driver(pod, driver, snapshot)
     return None

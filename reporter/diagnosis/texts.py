@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from reporter.diagnosis.fit import shown
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
@@ -269,6 +270,10 @@ MOUNTS: Final = (
         r"(?P<role>[\w.@-]{1,200}) does not have (?P<right>[\w.]{1,80}) access",
         "{mounted} cannot be mounted on node {node}: {role} lacks the permission {right}",
         "Grant that account the permission, or let the driver use the identity that has it."),
+    TextRow("mount-forbidden", r"Permission '(?P<right>[\w.]{1,120})' denied on resource",
+        "{mounted} cannot be mounted on node {node}: its identity lacks the permission {right}",
+        "Bind the pod's ServiceAccount to the identity that it names (Workload Identity), or grant "
+        "it the permission."),
     TextRow("mount-refused", r"(?P<what>mount error\(13\)(?:: Permission denied)?|access denied by "
         r"server)",
         "the server of {mounted} refuses node {node}: {what}",
@@ -421,6 +426,11 @@ def _diagnosis(row: TextRow, groups: Mapping[str, str], place: Context) -> Diagn
         found["kind"] = "ConfigMap" if found["kind"].lower() == "configmap" else "Secret"
     if "files" in found:
         found["done"] = f" ({found['files']} so far)" if found["files"] else ""
+    if row.code == "node-full":
+        # The kubelet counts processors in thousandths.
+        unit = 1000 if found["what"] == "cpu" else 1
+        amounts = ("asks", "used", "has")
+        found |= {key: shown(found["what"], float(found[key]) / unit) for key in amounts}
     if "who" in found:
         used = f": container {found['who']} used {found['used']} and asked for {found['asks']}"
         found["usage"] = used if found["who"] else ""

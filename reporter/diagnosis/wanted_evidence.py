@@ -19,6 +19,7 @@ from reporter.catalogue.resources import (
     ON_DEMAND,
     PODS,
 )
+from reporter.diagnosis import daemons, devices
 from reporter.diagnosis.case import statuses
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Sureness
@@ -107,6 +108,9 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
         if (pod := snapshot[PODS].get(namespace, name))
     )
     waiting = [pod for pod in chain.from_iterable(pods.values()) if pod.status.phase == _PENDING]
+    beyond = tuple(islice(_beyond(report, snapshot), MOST_PODS))
+    for other in beyond:
+        faults.setdefault(other.namespace, set()).add(other.metadata.uid)
     namespaces = {namespace: frozenset(found) for namespace, found in faults.items()}
     if waiting and _serves(snapshot, NODECLAIMS):
         namespaces.setdefault(OF_NODES, frozenset(pod.metadata.uid for pod in waiting))
@@ -116,13 +120,28 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
         logs=tuple(
             chain.from_iterable(
                 islice(wanted_logs(pod), _MOST_CONTAINERS)
-                for pod in chain(chain.from_iterable(pods.values()), explained)
+                for pod in chain(
+                    chain.from_iterable(pods.values()),
+                    (each for each in beyond if isinstance(each, Pod)),
+                    explained,
+                )
             )
         ),
         resources=tuple(_resources(snapshot)) if waiting else (),
         volumes=tuple(dict.fromkeys(_volumes(snapshot, waiting))),
-        at_fault=at_fault | ({OF_NODES} if OF_NODES in namespaces else frozenset()),
+        at_fault=at_fault
+        | {each.namespace for each in beyond}
+        | ({OF_NODES} if OF_NODES in namespaces else frozenset()),
     )
+
+
+def _beyond(report: Report, snapshot: Snapshot) -> Iterator[KubeObject]:
+    """Yield the pods and DaemonSets of other namespaces that nodes without devices wait for."""
+    for each in report.findings:
+        known = each.diagnosis if each.disposition in _OPEN and not each.is_blind else None
+        if known is not None and known.code in (devices.MISSING, devices.ABSENT):
+            yield from devices.behind(known, snapshot)
+            yield from daemons.short_of_pods(snapshot)
 
 
 def _namespace(finding: ResolvedFinding) -> str:

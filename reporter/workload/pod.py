@@ -12,6 +12,7 @@ from typing import Final
 from reporter.catalogue.resources import NODES
 from reporter.diagnosis.case import CRASH_LOOP, Case, ending, is_error, statuses
 from reporter.diagnosis.containers import OF_IMAGES, OF_START, of_container, of_its_log
+from reporter.diagnosis.fit import some
 from reporter.diagnosis.pod import UNSEEN_BUDGET, diagnose, has_started, recreated
 from reporter.model.finding import Diagnosis, Fails, Sureness
 from reporter.model.objects import ContainerStatus, Node, Pod, Terminated
@@ -244,7 +245,7 @@ def _bounded(seconds: int) -> timedelta:
 
 def _terminating(pod: Pod) -> PodFault:
     # A future time counts from now, so the grace period is part of the budget.
-    text, began = f"does not terminate{_on_node(pod)}", asked_to_end(pod)
+    text, began = f"does not terminate{_on_node(pod)}{kept(pod)}", asked_to_end(pod)
     budget = _termination_grace(pod) + TERMINATION_SLACK
     return _fault("terminating", text, NOT_TERMINATED, transition=began, budget=budget)
 
@@ -299,6 +300,18 @@ def _on_node(pod: Pod) -> str:
     return f" on node {_name(pod.spec.node_name)}" if pod.spec.node_name else ""
 
 
+def kept(pod: Pod) -> str:
+    """Return ": its finalizer x.io/y is not removed" of a pod that is being deleted, or "".
+
+    The API server keeps a pod until it has no finalizer. While a container runs, the kubelet is not
+    done either.
+    """
+    found = pod.metadata.finalizers
+    if not found or any(each.state and each.state.running for each in statuses(pod)):
+        return ""
+    return f": its finalizer {some(found)} is not removed"
+
+
 def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
     if nodes is None or not pod.spec.node_name:
         return None
@@ -316,6 +329,8 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
     state = "NotReady" if ready.status == "False" else "not answering"
     text = detail(ready.reason, ready.message, _DETAIL_BYTES // 2)
     words = f"{doing} node {name}, which is {state}" + (f" ({text})" if text else "")
+    if pod.metadata.finalizers:
+        words += f", and waits for its finalizer {some(pod.metadata.finalizers)}"
     lost = _fault(f"node {state}", words, NODE_LOST, transition=ready.last_transition_time)
     return replace(lost, node=pod.spec.node_name)
 

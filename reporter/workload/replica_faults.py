@@ -21,6 +21,7 @@ from reporter.workload.pod import (
     is_ready,
     judge_ended,
     judge_pod,
+    kept,
 )
 
 DOWN: Final = 20
@@ -138,7 +139,9 @@ def cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> WorkloadFault:
         return _cause_in(*worst)
     first = ending[0]
     node = f" on node {first.spec.node_name}" if first.spec.node_name else ""
-    return WorkloadFault("terminating", f"pod {first.name} is terminating{node}", passing=True)
+    return WorkloadFault(
+        "terminating", f"pod {first.name} is terminating{node}{kept(first)}", passing=True
+    )
 
 
 def _cause_in(pod: Pod, fault: PodFault) -> WorkloadFault:

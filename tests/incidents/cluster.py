@@ -405,7 +405,7 @@ def _unready(_value, cluster, spec, init):
 
 
 def _failed(value, _cluster, _spec, _init):
-    return {"phase": "Failed", **value}
+    return {"phase": "Failed", "conditions": {"PodScheduled": "True"}, **value}
 
 
 def _serves(_value, cluster, spec, init):

@@ -23,7 +23,7 @@
 /etc/status-reporter
 {{- end -}}
 
-{{/* Resources that are read always, or for a stack, as `<resource>.<group>: true`. */}}
+{{/* Resources that are watched always, or for a stack, as `<resource>.<group>: true`. What is listed on demand alone is not among them. */}}
 {{- define "status-reporter.readAnyway" -}}
 {{- $files := list "always" -}}
 {{- range $stack, $mode := include "status-reporter.stacks" . | fromYaml -}}
@@ -33,9 +33,11 @@
 {{- end -}}
 {{- range $files }}
 {{- range printf "files/cluster-role/%s.yaml" . | $.Files.Get | fromYamlArray }}
+{{- if has "watch" .verbs }}
 {{- $group := first .apiGroups }}
 {{- range .resources }}
 {{ printf "%s.%s" . $group | quote }}: true
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}

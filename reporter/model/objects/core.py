@@ -8,8 +8,15 @@ from typing import Final
 from msgspec import field
 
 from reporter.model.objects import base
-from reporter.model.objects.demands import Quantities, Taint, amount, is_device
-from reporter.model.objects.pods import PodTemplate
+from reporter.model.objects.demands import (
+    Affinity,
+    Quantities,
+    Taint,
+    Toleration,
+    amount,
+    is_device,
+)
+from reporter.model.objects.pods import PodTemplate, TemplateMetadata, TemplateSpec
 
 
 class Namespace(base.KubeObject, frozen=True):
@@ -171,8 +178,22 @@ class DaemonSetStrategy(base.Part, frozen=True):
     type: str = "RollingUpdate"
 
 
+class DaemonTemplateSpec(TemplateSpec, frozen=True):
+    """Also the fields that decide on which nodes the pods run."""
+
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] | None = None
+
+
+class DaemonTemplate(base.Part, frozen=True):
+    metadata: TemplateMetadata = TemplateMetadata()
+    spec: DaemonTemplateSpec = DaemonTemplateSpec()
+
+
 class DaemonSetSpec(base.Part, frozen=True):
     selector: base.LabelSelector | None = None
+    template: DaemonTemplate = DaemonTemplate()
     update_strategy: DaemonSetStrategy | None = None
 
 

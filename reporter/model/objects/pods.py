@@ -272,9 +272,13 @@ class PodAnnotations(base.Annotations, frozen=True):
 
 
 class PodMetadata(base.UnmanagedMetadata, frozen=True):
-    """`deletion_grace_period_seconds` may differ from the spec's, as with `kubectl drain`."""
+    """`deletion_grace_period_seconds` may differ from the spec's, as with `kubectl drain`.
+
+    `finalizers` are kept of pods that are being deleted.
+    """
 
     deletion_grace_period_seconds: int | None = None
+    finalizers: tuple[str, ...] | None = None
     annotations: PodAnnotations | None = None
 
 
@@ -293,6 +297,8 @@ class Pod(base.KubeObject, frozen=True):
             found = tuple(name for each in self.spec.volumes if (name := self._claim(each)))
             force_setattr(self.spec, "volumes", None)
             force_setattr(self.spec, "claims", found or None)
+        if not self.deleting:
+            force_setattr(self.metadata, "finalizers", None)
         if self.spec.node_name and self.status.condition("Ready", "True"):
             force_setattr(self, "spec", self.spec.settled())
 

@@ -14,6 +14,7 @@ from reporter.probes.subjects import StackProbes
 from reporter.served.pods import judge_roles
 from reporter.served.role import all_serve, serving_of
 from reporter.served.scaledobjects import judge_scalers
+from reporter.served.services import judge_services
 from reporter.served.ways import deployment_down, judge_pickers, judge_routes, refused_way
 from reporter.snapshot.trace import Cell, How
 from reporter.stacks.workloads import reasons as w
@@ -32,6 +33,7 @@ def probe_ways(scope: WorkloadScope) -> Iterator[Finding]:
         yield deployment_down(scope, scope.router, reason=w.ROUTER_NOT_READY, what=what)
     yield from judge_pickers(scope, scope.ways)
     yield from judge_routes(scope, scope.ways)
+    yield from judge_services(scope, scope.ways, scope.name)
     for service, other in scope.shared_services:
         brief = f"selects pods of {other} too"
         text = f"{brief}, which serves another model: requests reach either"

@@ -281,7 +281,7 @@ CLAIMS = {
     "a volume in another zone": (
         "0/1 nodes are available: 1 node(s) had volume node affinity conflict. preemption: x",
         [pvc("c", "Bound", volume="pv-1"), volume("b")], [],
-        "a cannot reach its volume pv-1 (zone=b)",
+        "a cannot reach its volume pv-1 (claim c): zone=b",
     ),
     "a claim that was bound since the scheduler looked is no cause": (UNBOUND, [pvc("c", "Bound", volume="pv-1"), volume("a")], [], None),
     "a claim that waits for the pod is no cause": (

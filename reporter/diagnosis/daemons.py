@@ -1,0 +1,174 @@
+"""Why a DaemonSet has no pod on a node: device plugins and storage drivers run that way.
+
+A DaemonSet's controller makes a pod for each node whose labels its template selects and whose
+taints it tolerates, and says nothing about the others: the node counts in no field of its status
+(kubernetes, pkg/controller/daemon, nodeShouldRunDaemonPod). Pods that admission refuses are missing
+everywhere, and only Events of the DaemonSet say so.
+
+A node that a DaemonSet does not select may well be none of its business. So this answers only for a
+node that is known to lack what the DaemonSet brings, and whoever asks decides how sure that is.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from reporter.catalogue.resources import DAEMONSETS, PODS
+from reporter.diagnosis import fit
+from reporter.diagnosis.case import why_not_made
+from reporter.model.objects import DaemonSet, Node, TemplateContainer
+from reporter.model.text import clean
+from reporter.snapshot.index import grouped
+from reporter.snapshot.snapshot import Snapshot
+
+
+class Missing(NamedTuple):
+    """Why a DaemonSet has no pod on a node, to follow its name, and what to do.
+
+    `selects` is False if the labels of the node are the cause.
+    """
+
+    why: str
+    action: str
+    selects: bool = True
+
+
+def placed(daemon: DaemonSet) -> str:
+    """Return a DaemonSet in words: `DaemonSet kube-system/nvidia-device-plugin`."""
+    return f"DaemonSet {daemon.namespace}/{clean(daemon.name)}"
+
+
+def why_not_on(daemon: DaemonSet, node: Node, snapshot: Snapshot) -> Missing | None:
+    """Return why a DaemonSet has no pod on a node; None if it has one, or if nothing says why."""
+    if _is_on(daemon, node, snapshot):
+        return None
+    place, name = placed(daemon), clean(node.name)
+    for each in fit.demands_of_daemon(daemon.spec.template.spec):
+        if each.is_met(node):
+            continue
+        if each.plugin is fit.Plugin.TAINT:
+            taints = fit.written_taints(each.taints(node))
+            mend = f"Add a toleration to {place}, or remove the taint from {name}."
+            return Missing(f"does not tolerate {taints} of {name}", mend)
+        mend = f"Correct the label of {name}, or what {place} selects."
+        return Missing(f"does not select it: {name} {each.why(node)}", mend, selects=False)
+    return refused(daemon, snapshot)
+
+
+def refused(daemon: DaemonSet, snapshot: Snapshot) -> Missing | None:
+    """Return why the pods of a DaemonSet are not created; None if they are, or nobody says."""
+    if daemon.status.current_number_scheduled >= daemon.wanted:
+        return None
+    found = why_not_made("DaemonSet", daemon, snapshot)
+    return Missing(f"cannot make its pods: {found.cause}", found.action) if found else None
+
+
+def _is_on(daemon: DaemonSet, node: Node, snapshot: Snapshot) -> bool:
+    return daemon.metadata.uid in (snapshot.entry(_on_nodes, node.name, _on_nodes) or ())
+
+
+def _on_nodes(snapshot: Snapshot) -> Mapping[str, frozenset[str]]:
+    """Return the uids of the DaemonSets that have a pod on a node, by node."""
+    found: dict[str, set[str]] = {}
+    for each in snapshot[PODS]:
+        for owner in each.metadata.owner_references or ():
+            if owner.kind == "DaemonSet" and each.spec.node_name and not each.ended:
+                found.setdefault(each.spec.node_name, set()).add(owner.uid)
+    return {node: frozenset(uids) for node, uids in found.items()}
+
+
+def of_driver(driver: str, snapshot: Snapshot) -> DaemonSet | None:
+    """Return the DaemonSet that registers a storage driver on nodes, or None.
+
+    The registrar's arguments have the path of the driver's socket, whose folder has its name
+    (kubernetes-csi, node-driver-registrar, --kubelet-registration-path).
+    """
+    found = snapshot.entry(_by_words, driver, _by_words) or ()
+    return found[0] if len(found) == 1 else None
+
+
+def _by_words(snapshot: Snapshot) -> Mapping[str, tuple[DaemonSet, ...]]:
+    """Return the DaemonSets by the words of their containers' arguments."""
+    return grouped(
+        (word, each)
+        for each in snapshot[DAEMONSETS]
+        for word in {
+            word
+            for one in _containers(each)
+            for said in (*(one.command or ()), *(one.args or ()))
+            for word in re.split(r"[=/,\s]", said)
+        }
+    )
+
+
+_VENDORS: Final = ("nvidia", "amd", "rocm", "intel", "neuron", "habana", "gaudi", "tpu")
+_SAME: Final = {"amd": "rocm", "habana": "gaudi"}
+"""Other names of vendors, by those in their resources."""
+
+_OF_DEVICES: Final = re.compile(r"(?:device|gpu|xpu|tpu)-plugin(?!s?-operator)")
+_BESIDE: Final = re.compile(r"feature-discovery|mps-control|exporter|validator")
+"""Names of DaemonSets that run the image of a device plugin and offer nothing."""
+
+
+def is_plugin_image(image: str) -> bool:
+    """True if an image is named like a device plugin: `k8s-device-plugin`, `intel-gpu-plugin`."""
+    return _OF_DEVICES.search(image.rpartition("/")[2].partition("@")[0]) is not None
+
+
+def vendors(*words: str) -> frozenset[str]:
+    """Return the vendors of devices that names and images contain."""
+    said = " ".join(words).lower()
+    found = {each for each in _VENDORS if each in said}
+    return frozenset(found | {_SAME[each] for each in found if each in _SAME})
+
+
+def why_no_plugin(resource: str, node: Node, snapshot: Snapshot) -> tuple[str, str] | None:
+    """Return why no device plugin for a resource is on a node, and the action; None if unknown.
+
+    A cluster may have a DaemonSet for each kind of node. Then labels prove nothing, as most are
+    meant for other nodes.
+    """
+    every = [*_plugins_for(resource, snapshot)]
+    if any(_is_on(each, node, snapshot) for each in every):
+        return None
+    for each in every:
+        found = why_not_on(each, node, snapshot)
+        if found is not None and (found.selects or len(every) == 1):
+            return f"its device plugin, {placed(each)}, {found.why}", found.action
+    return None
+
+
+def why_no_plugins(resource: str, snapshot: Snapshot) -> tuple[str, str] | None:
+    """Return why the pods of a resource's device plugin are not created, and the action."""
+    for each in _plugins_for(resource, snapshot):
+        if found := refused(each, snapshot):
+            return f"its device plugin, {placed(each)}, {found.why}", found.action
+    return None
+
+
+def short_of_pods(snapshot: Snapshot) -> Iterator[DaemonSet]:
+    """Yield the DaemonSets of device plugins that have fewer pods than they should."""
+    for each in snapshot.once(_plugins, _plugins):
+        if each.status.current_number_scheduled < each.wanted:
+            yield each
+
+
+def _plugins_for(resource: str, snapshot: Snapshot) -> Iterator[DaemonSet]:
+    """Yield the DaemonSets of device plugins that may offer a resource."""
+    for each in snapshot.once(_plugins, _plugins):
+        of = vendors(each.name, *(one.image for one in _containers(each)))
+        if not of or of & vendors(resource):
+            yield each
+
+
+def _plugins(snapshot: Snapshot) -> tuple[DaemonSet, ...]:
+    return tuple(
+        each
+        for each in snapshot[DAEMONSETS]
+        if not _BESIDE.search(each.name)
+        and any(is_plugin_image(one.image) for one in _containers(each))
+    )
+
+
+def _containers(daemon: DaemonSet) -> tuple[TemplateContainer, ...]:
+    return daemon.spec.template.spec.containers or ()

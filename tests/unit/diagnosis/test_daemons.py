@@ -1,0 +1,170 @@
+"""What runs once per node and is not there, volumes that no node reaches, what a node refuses."""
+
+import pytest
+
+from reporter.catalogue.resources import PODS
+from reporter.diagnosis import devices
+from reporter.diagnosis.pod import diagnose
+from reporter.diagnosis.scheduling import why_unscheduled
+from reporter.stacks.settings import FullEvaluationSettings
+from reporter.stacks.workloads.probes import PROBES as WORKLOADS
+from tests.unit.diagnosis.building import GPU, cluster, event, node, placed, waiting
+from tests.unit.probes.asking import asked, scope
+from tests.unit.probes.building import condition, deployment, document, merged, pod, snapshot_of
+
+SAID = (
+    "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, "
+    "1 node(s) didn't match Pod's node affinity/selector. preemption: x"
+)
+PARTED = "0/2 nodes are available: 2 node(s) had volume node affinity conflict. preemption: x"
+ZONE = "topology.kubernetes.io/zone"
+
+
+def plugin(name="nvidia-device-plugin", image="nvcr.io/nvidia/k8s-device-plugin:v0.17", **spec):
+    """The DaemonSet of a device plugin, without pods."""
+    template = {"spec": {"containers": [{"name": "c", "image": image}], **spec}}
+    status = {"desiredNumberScheduled": 1, "currentNumberScheduled": 0}
+    return document("DaemonSet", name, "ns", {"spec": {"template": template}, "status": status})
+
+
+POOL = {"pool": "gpu"}
+NODE = node("a", labels=POOL)
+TAINTED = node("a", labels=POOL, taints=["gpu=yes:NoSchedule"])
+TOLERATES = [{"operator": "Exists"}]
+ASKS = waiting(SAID, 1, nodeSelector=POOL, tolerations=TOLERATES)
+OLD = {"nodeSelector": {"accelerator": "old"}}
+
+DAEMONS = {
+    "a taint": ([TAINTED, plugin()], [], "DaemonSet ns/nvidia-device-plugin, does not tolerate the taint gpu"),
+    "a label": ([NODE, plugin(**OLD)], [], "does not select it: a lacks the label accelerator=old"),
+    "labels of one of several prove nothing": ([NODE, plugin(**OLD), plugin("nvidia-2", **OLD)], [], ""),
+    "one of another vendor": ([TAINTED, plugin("amd", image="rocm/k8s-device-plugin")], [], ""),
+    "one that is not of devices": ([TAINTED, plugin("cni", image="x/cni:1")], [], ""),
+    "refused pods": (
+        [NODE, plugin(tolerations=TOLERATES)],
+        [event("DaemonSet nvidia-device-plugin", "FailedCreate",
+               'Error creating: pods "nvidia-device-plugin-" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "d")',
+               component="daemonset-controller", type_="Warning")],
+        "cannot make its pods: Pod Security baseline:latest",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAEMONS)
+def test_why_a_device_plugin_is_not_on_a_node(name):
+    """Only of a plugin that could offer what the pod asks for."""
+    docs, events, words = DAEMONS[name]
+    snapshot = cluster(ASKS, node("cpu"), *docs, events=events)
+    found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot)
+    assert words in found.cause
+    assert bool(words) == ("DaemonSet" in found.cause)
+
+
+def test_the_driver_of_a_node_without_devices_is_looked_into():
+    """Its log says why the devices are missing, which no pod that waits for them can."""
+    labels = {"app": "nvidia-driver-daemonset"}
+    driver = placed("nvidia-driver-x", "a", ready=False, labels=labels, namespace="gpu-operator")
+    others = placed("web", "a", ready=False, namespace="gpu-operator")
+    snapshot = cluster(ASKS, node("cpu"), NODE, driver, others)
+    found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot)
+    assert [each.name for each in devices.behind(found, snapshot)] == ["nvidia-driver-x"]
+
+
+def bound(claim, volume, zone):
+    terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}]
+    yield document(
+        "PersistentVolumeClaim", claim, "ns",
+        {"spec": {"volumeName": volume}, "status": {"phase": "Bound"}},
+    )  # fmt: skip
+    affinity = {"required": {"nodeSelectorTerms": terms}}
+    yield document("PersistentVolume", volume, "", {"spec": {"nodeAffinity": affinity}})
+
+
+NODES = [node("a", labels={ZONE: "a"}), node("b", labels={ZONE: "b"})]
+
+VOLUMES = {
+    "in two zones": (
+        [*bound("c", "pv-1", "a"), *bound("d", "pv-2", "b")],
+        "no node reaches all its volumes: pv-1 (claim c) is in topology.kubernetes.io/zone=a and pv-2 (claim d) is in",
+    ),
+    "in one zone without nodes": (
+        [*bound("c", "pv-1", "z"), *bound("d", "pv-2", "z")], "cannot reach its volume pv-1 (claim c)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+def test_volumes_that_no_node_reaches(name):
+    docs, words = VOLUMES[name]
+    snapshot = cluster(waiting(PARTED, claims=["c", "d"]), *NODES, *docs)
+    assert words in why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot).cause
+
+
+@pytest.mark.parametrize("others", [0, 1, 2])
+def test_a_claim_that_is_in_another_namespace(others):
+    """One of the name elsewhere is the one that was meant; of several nobody knows."""
+    claims = [document("PersistentVolumeClaim", "c", f"other-{i}") for i in range(others)]
+    gone = waiting('persistentvolumeclaim "c" not found', claims=["c"])
+    snapshot = cluster(gone, node("a"), *claims)
+    found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot)
+    assert ("other-0 has one of that name" in found.cause) == (others == 1)
+
+
+FULL = "Node didn't have enough resource: {}, requested: {}, used: {}, capacity: {}"
+
+
+@pytest.mark.parametrize(
+    ("amounts", "words"),
+    [
+        (("memory", 2 << 30, 30 << 30, 31 << 30), "has 31Gi memory, of which 30Gi are used: 2Gi"),
+        (("cpu", 500, 3900, 4000), "has 4 cpu, of which 3.9 are used: 500m"),
+        ((GPU, 4, 8, 8), "has 8 nvidia.com/gpu, of which 8 are used: 4"),
+    ],
+)
+@pytest.mark.parametrize("by", ["", "kai-scheduler"])
+def test_a_node_that_has_less_than_the_scheduler_thought(amounts, words, by):
+    """The kubelet counts bytes, and thousandths of processors."""
+    refused = placed("m", "a", phase="Failed")
+    conditions = [condition("PodScheduled", "True")] if by else []
+    told = {"reason": "OutOf", "message": FULL.format(*amounts), "conditions": conditions}
+    snapshot = cluster(merged(refused, {"spec": {"schedulerName": by}, "status": told}))
+    found = diagnose(snapshot[PODS].get("ns", "m"), snapshot)
+    assert words in found.cause
+    assert ("kai-scheduler placed it there" in found.cause) == bool(by)
+    assert ("by hand" in found.action) == (not by)
+
+
+def engine(name, **labels):
+    """A Deployment of vLLM whose pods have labels."""
+    spec = {"containers": [{"name": "main", "image": "vllm/vllm-openai:v0.10"}]}
+    return deployment(
+        "ns", name, {"spec": {"template": {"metadata": {"labels": labels}, "spec": spec}}}
+    )
+
+
+def service(name, **selector):
+    return document(
+        "Service", name, "ns", {"spec": {"selector": selector, "ports": [{"port": 80}]}}
+    )
+
+
+CHAT = [
+    engine("chat", app="chat"),
+    pod("ns", "chat-1", "chat", {"spec": {"containers": [{"name": "main", "image": "vllm/vllm-openai:v0.10"}]}}),
+]  # fmt: skip
+SERVICES = {
+    "selects other labels": ([service("chat-service", app="chta")], "selects no pod: it asks for app=chta, and the pods of chat have app=chat"),
+    "is named otherwise": ([service("web", app="web")], ""),
+    "selects another workload, scaled to zero": ([service("chat", app="web"), engine("web", app="web")], ""),
+    "has a right one beside it": ([service("chat-service", app="chta"), service("chat", app="chat")], ""),
+    "is written by hand": ([service("chat")], ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_that_selects_no_pod(name):
+    """Only its name says whose it is, so it is judged if nothing else leads to the pods."""
+    docs, words = SERVICES[name]
+    found = asked(WORKLOADS.subjects, scope(snapshot_of(*CHAT, *docs), FullEvaluationSettings()))
+    said = "; ".join(each.message for each in found.findings)
+    assert (words in said) if words else "selects no pod" not in said
