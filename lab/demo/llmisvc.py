@@ -34,12 +34,12 @@ def _deployment(name: str, part: str) -> Object:
     return deployment(NAMESPACE, name, container, labels=_labels(part))
 
 
-def _service(name: str, part: str) -> Object:
+def _service(name: str, part: str, port: int) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": name, "namespace": NAMESPACE, "labels": _labels(part)},
-        "spec": {"selector": _labels(part), "ports": [{"name": "http", "port": 8000}]},
+        "spec": {"selector": _labels(part), "ports": [{"port": port}]},
     }
 
 
@@ -92,8 +92,8 @@ def made() -> tuple[Object, ...]:
         _deployment(f"{NAME}-kserve", "workload"),
         _deployment(f"{NAME}-kserve-prefill", "workload-prefill"),
         _deployment(_EPP, "router-scheduler"),
-        _service(f"{NAME}-kserve-workload-svc", "workload"),
-        _service(f"{NAME}-epp-service", "router-scheduler"),
+        _service(f"{NAME}-kserve-workload-svc", "workload", 8000),
+        _service(f"{NAME}-epp-service", "router-scheduler", 9002),
         _pool(),
         _llm(),
     )

@@ -70,12 +70,16 @@ def flaws(
 
 
 def _closed_port(pool: o.InferencePool, snapshot: Snapshot) -> Iterator[ParentFault]:
-    """Yield a fault if a pool names a port that the Service of its picker does not have."""
+    """Yield a fault if a pool names a port that the Service of its picker does not have.
+
+    A Service with only the engines' ports is not described well enough to tell.
+    """
     reference = pool.spec.endpoint_picker_ref
     asked = reference.port.number if reference and reference.port else 0
     service = snapshot[r.SERVICES].get(pool.namespace, reference.name) if reference else None
     ports = sorted({each.port for each in (service.spec.ports or ())}) if service else []
-    if service is None or not asked or not ports or asked in ports:
+    engines = {each.number for each in pool.spec.target_ports or ()}
+    if service is None or not asked or asked in ports or engines.issuperset(ports):
         return
     text = (
         f"names port {asked} of Service {service.name} for its endpoint picker, which has "

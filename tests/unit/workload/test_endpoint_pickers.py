@@ -18,7 +18,7 @@ def told(*args, port=9002, docs=(SERVICE,)):
     """What is told of pool qwen, whose picker runs with these flags."""
     pool = document(
         "InferencePool", "qwen", "ns",
-        {"apiVersion": "inference.networking.k8s.io/v1", "spec": {"endpointPickerRef": {"name": "epp", "port": {"number": port}}}},
+        {"apiVersion": "inference.networking.k8s.io/v1", "spec": {"targetPorts": [{"number": 8000}], "endpointPickerRef": {"name": "epp", "port": {"number": port}}}},
     )  # fmt: skip
     template = {"metadata": {"labels": {"app": "epp"}}, "spec": {"containers": [{"name": "main", "args": [*args]}]}}  # fmt: skip
     picker = deployment("ns", "epp", {"spec": {"template": template}})
@@ -33,8 +33,15 @@ def told(*args, port=9002, docs=(SERVICE,)):
         (0, (SERVICE,)),
         (8000, ()),
         (8000, (merged(SERVICE, {"spec": {"ports": None}}),)),
+        (9002, (merged(SERVICE, {"spec": {"ports": [{"port": 8000}]}}),)),
     ],
-    ids=["the port of the Service", "no port", "no Service", "a Service without ports"],
+    ids=[
+        "the port of the Service",
+        "no port",
+        "no Service",
+        "a Service without ports",
+        "the engines' port alone",
+    ],
 )
 def test_ports_that_are_right_or_cannot_be_compared(port, docs):
     """A missing Service is told elsewhere."""
