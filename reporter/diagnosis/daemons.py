@@ -40,7 +40,7 @@ def placed(daemon: DaemonSet) -> str:
 
 def why_not_on(daemon: DaemonSet, node: Node, snapshot: Snapshot) -> Missing | None:
     """Return why a DaemonSet has no pod on a node; None if it has one, or if nothing says why."""
-    if _is_on(daemon, node, snapshot):
+    if _is_on(daemon, node, snapshot) or not snapshot.absence_known(PODS):
         return None
     place, name = placed(daemon), clean(node.name)
     for each in fit.demands_of_daemon(daemon.spec.template.spec):
@@ -117,7 +117,7 @@ def is_plugin_image(image: str) -> bool:
 
 def vendors(*words: str) -> frozenset[str]:
     """Return the vendors of devices that names and images contain."""
-    said = " ".join(words).lower()
+    said = " ".join(words).lower().replace("amd64", "")
     found = {each for each in _VENDORS if each in said}
     return frozenset(found | {_SAME[each] for each in found if each in _SAME})
 

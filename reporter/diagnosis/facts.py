@@ -202,8 +202,10 @@ def _behind(case: Case, container: str, log: LogCause) -> Fact | None:
     own = case.pod.metadata.labels
     for name, address in _addresses(case, container, log):
         host = _SCHEME.sub("", address).rpartition("@")[2].partition("/")[0].partition(":")[0]
-        service, _, rest = host.partition(".")
-        place = rest.partition(".")[0] or case.pod.namespace
+        service, *rest = host.split(".")
+        if rest[1:2] not in ([], ["svc"]):
+            continue
+        place = rest[0] if rest else case.pod.namespace
         found = case.snapshot[SERVICES].get(place, service)
         if found is None or o.LabelSelector(match_labels=found.spec.selector).matches(own):
             continue
@@ -228,8 +230,8 @@ def _addresses(case: Case, container: str, log: LogCause) -> Iterator[tuple[str,
 
 
 def selects_ready(service: o.Service, snapshot: Snapshot) -> bool | None:
-    """True if a Service selects a ready pod; None if it has no selector, or pods are unknown."""
-    if not service.spec.selector:
+    """True if a Service selects a ready pod; None if it may lead to others, or pods are unknown."""
+    if not service.spec.selector or service.spec.publish_not_ready_addresses:
         return None
     selector = o.LabelSelector(match_labels=service.spec.selector)
     pods = snapshot[PODS].each_selected(service.namespace, selector)

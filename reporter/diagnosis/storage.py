@@ -81,10 +81,11 @@ _LOOK_AT_DRIVER: Final = (
 _WAITS: Final = ("WaitForFirstConsumer", "WaitForPodScheduled")
 _BINDS: Final = re.compile(r"binding volumes: (?:timed out|context deadline exceeded)")
 _OF_MANY: Final = frozenset(
-    {"io", "com", "org", "k8s", "csi", "kubernetes", "provisioner", "driver"}
+    {"io", "com", "org", "k8s", "csi", "kubernetes", "provisioner", "driver", "aws", "azure"}
 )
 """Words in the names of many provisioners."""
 
+_SYSTEM: Final = "kube-system"
 _SLOW: Final = Wording(SLOW,
     "no volume is made for its claim {name} on the node that was chosen: its "
     "provisioner {provisioner} does not finish", "claim {name} has no volume",
@@ -151,14 +152,17 @@ def _not_finished(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 def helpers(found: Diagnosis, snapshot: Snapshot) -> Iterator[Pod]:
     """Yield the pods without a node that a provisioner may have made to make a volume.
 
-    Some make a volume by a pod on the chosen node. Its name shares a word with the provisioner's.
+    Some make a volume by a pod on the chosen node. Its name shares a word with the provisioner's,
+    and so does its namespace, unless it is kube-system: tenants name their pods as they like.
     """
     claim = found.object
     of = snapshot[r.CLAIMS].get(claim.namespace, claim.name) if claim else None
     by = snapshot[r.STORAGECLASSES].get("", of.spec.storage_class_name or "") if of else None
     words = set(re.split(r"[./-]", by.provisioner)) - _OF_MANY if by else set()
     for each in snapshot.once(_unplaced, _unplaced) if words else ():
-        if claim and each.namespace != claim.namespace and words & set(each.name.split("-")):
+        place, named = each.namespace, words & set(each.name.split("-"))
+        trusted = place == _SYSTEM or words & set(place.split("-"))
+        if claim and place != claim.namespace and named and trusted:
             yield each
 
 

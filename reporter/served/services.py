@@ -48,11 +48,22 @@ def judge_services(scope: SubjectScope[o.KubeObject], ways: Ways, name: str) -> 
     if not snapshot.lacks(r.SERVICES, place, name):
         return
     for route in routes_naming(snapshot, place, kind=r.SERVICES.kind, name=name):
+        if route.namespace != place and not _may_name(route):
+            continue
         text = f"leads to Service {clean(name)}, which does not exist in {clean(place)}"
         action = f"Create Service {clean(place)}/{clean(name)}, or correct the route."
         why = Diagnosis("service-missing", text, "its Service is missing", action, missing=True)
         fault = ParentFault("its Service is missing", text, WRONG_PORT, diagnosis=why)
         yield refused_way(scope, r.HTTPROUTES.ref(route), fault, reason=reason, made=route.created)
+
+
+def _may_name(route: o.HttpRoute) -> bool:
+    """True if a Gateway has looked for a Service that a route names in another namespace.
+
+    Any tenant can name one. Without a ReferenceGrant there, it is refused with RefNotPermitted.
+    """
+    found = (each.condition("ResolvedRefs", "False") for each in route.status.parents or ())
+    return any(each is not None and each.reason == "BackendNotFound" for each in found)
 
 
 def _written(labels: o.Labels) -> str:
@@ -80,11 +91,15 @@ def _selects(
 ) -> bool:
     """True if a Service selects a pod or a template, or if that cannot be known."""
     wanted = service.spec.selector or {}
-    longest = max(wanted.items(), key=lambda label: (len(label[1]), label))
-    if any(wanted.items() <= each.items() for each in templates.get(longest, ())):
+    rarest = min(wanted.items(), key=lambda label: (len(templates.get(label, ())), label))
+    if any(wanted.items() <= each.items() for each in templates.get(rarest, ())):
+        return True
+    if not all(
+        snapshot.absence_known(e, service.namespace) for e in (r.DEPLOYMENTS, r.STATEFULSETS)
+    ):
         return True
     selector = o.LabelSelector(match_labels=wanted)
-    if any(True for _ in snapshot[r.PODS].selected(service.namespace, selector)):
+    if any(True for _ in snapshot[r.PODS].each_selected(service.namespace, selector)):
         return True
     return not snapshot.absence_known(r.PODS, service.namespace, sought=selected_by(selector))
 

@@ -23,6 +23,9 @@ _PICKS: Final = re.compile(r"--pool-?name\b", re.IGNORECASE)
 _OF_POOL: Final = re.compile(
     r"--pool-?name[=\s]\s*+([a-z0-9][a-z0-9.-]{0,252})(?=[\s'\"]|$)", re.IGNORECASE
 )
+_OF_PLACE: Final = re.compile(
+    r"--pool-?namespace[=\s]\s*+([a-z0-9][a-z0-9.-]{0,252})(?=[\s'\"]|$)", re.IGNORECASE
+)
 _OF_GROUP: Final = re.compile(
     r"--pool-?group[=\s]\s*+([a-z0-9][a-z0-9.-]{0,252})(?=[\s'\"]|$)", re.IGNORECASE
 )
@@ -98,10 +101,11 @@ def _of_another_pool(
     line = command_line(picker.spec.template)
     name, group = _OF_POOL.search(line), _OF_GROUP.search(line)
     kinds = [each for each in _KINDS if group is None or each.group == group[1]]
-    wanted = name[1] if name else pool.name
+    wanted, place = name[1] if name else pool.name, _OF_PLACE.search(line)
     if (
         not kinds
         or not (name or group)
+        or (place and place[1] != pool.namespace)
         or not all(
             snapshot.lacks(each, pool.namespace, wanted) or snapshot.absent(each) for each in kinds
         )

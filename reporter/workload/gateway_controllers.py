@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.needs import GATEWAY_NAME, is_of_istio
-from reporter.model.objects import Deployment, Gateway, HttpRoute, Service
+from reporter.diagnosis.facts import selects_ready
+from reporter.model.objects import Condition, Deployment, Gateway, HttpRoute, Service
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
@@ -64,7 +65,7 @@ def why_untaken(gateway: Gateway, snapshot: Snapshot) -> Untaken:
         return _unbalanced(gateway, snapshot)
     found = deployments_like(snapshot, names=names[:1], labels={}, places=()) if names else ()
     lacks = f", and no Deployment {names[0]} is there" if names and not found else ""
-    known = lacks if snapshot.known(r.DEPLOYMENTS) else ""
+    known = lacks if snapshot.absence_known(r.DEPLOYMENTS) else ""
     return Untaken(f"; no controller has accepted its GatewayClass {name} ({controller}){known}")
 
 
@@ -100,6 +101,17 @@ def _by_gateway(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Service, .
     )
 
 
+def _lacks_address_only(gateway: Gateway, programmed: Condition, snapshot: Snapshot) -> bool:
+    """True if a Gateway without an address has proxies that are ready behind its Service.
+
+    In a cluster without load balancers no Gateway gets an address, and its Service works.
+    """
+    found = snapshot.entry("services of gateways", (gateway.namespace, gateway.name), _by_gateway)
+    return programmed.reason == "AddressNotAssigned" and any(
+        selects_ready(each, snapshot) for each in found or ()
+    )
+
+
 class Dark(NamedTuple):
     """A route, a Gateway that it names and that is not programmed, and what to mend."""
 
@@ -122,6 +134,8 @@ def unprogrammed(route: HttpRoute, snapshot: Snapshot) -> Dark | None:
         if programmed is None or is_true(programmed):
             continue
         untaken = why_untaken(found, snapshot)
+        if not untaken.text and _lacks_address_only(found, programmed, snapshot):
+            continue
         if programmed.status == "False" or untaken.text:
             why = f"{words(programmed)}{untaken.text}"
             return Dark(route, found, why, untaken.related or r.GATEWAYS.ref(found))

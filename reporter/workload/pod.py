@@ -329,7 +329,7 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
     state = "NotReady" if ready.status == "False" else "not answering"
     text = detail(ready.reason, ready.message, _DETAIL_BYTES // 2)
     words = f"{doing} node {name}, which is {state}" + (f" ({text})" if text else "")
-    if pod.metadata.finalizers:
+    if pod.deleting and pod.metadata.finalizers:
         words += f", and waits for its finalizer {some(pod.metadata.finalizers)}"
     lost = _fault(f"node {state}", words, NODE_LOST, transition=ready.last_transition_time)
     return replace(lost, node=pod.spec.node_name)

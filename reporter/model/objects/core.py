@@ -33,6 +33,7 @@ class ServiceSpec(base.Part, frozen=True):
     type: str = ""
     selector: base.Labels | None = None
     ports: tuple[ServicePort, ...] | None = None
+    publish_not_ready_addresses: bool = False
 
 
 class Service(base.KubeObject, frozen=True):

@@ -1,11 +1,14 @@
 """What runs once per node and is not there, volumes that no node reaches, what a node refuses."""
 
+from dataclasses import replace
+
 import pytest
 
-from reporter.catalogue.resources import PODS
-from reporter.diagnosis import devices
+from reporter.catalogue.resources import CLAIMS, PODS, STATEFULSETS
+from reporter.diagnosis import daemons, devices, storage
 from reporter.diagnosis.pod import diagnose
 from reporter.diagnosis.scheduling import why_unscheduled
+from reporter.model.finding import Diagnosis
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.stacks.workloads.probes import PROBES as WORKLOADS
 from tests.unit.diagnosis.building import GPU, cluster, event, node, placed, waiting
@@ -168,3 +171,57 @@ def test_a_service_that_selects_no_pod(name):
     found = asked(WORKLOADS.subjects, scope(snapshot_of(*CHAT, *docs), FullEvaluationSettings()))
     said = "; ".join(each.message for each in found.findings)
     assert (words in said) if words else "selects no pod" not in said
+
+
+def test_a_route_of_another_namespace_to_a_service_that_does_not_exist():
+    """Any tenant can name a Service of another one, and a ReferenceGrant permits it."""
+    to_chat = {"rules": [{"backendRefs": [{"name": "chat", "namespace": "ns"}]}]}
+    said = {}
+    for place, refs in (
+        ("ns", "RefNotPermitted"),
+        ("tenant", "RefNotPermitted"),
+        ("shared", "BackendNotFound"),
+    ):
+        conditions = [condition("Accepted", "True"), condition("ResolvedRefs", "False", refs)]
+        accepted = {"parents": [{"parentRef": {"name": "gw"}, "controllerName": "c", "conditions": conditions}]}  # fmt: skip
+        route = document("HTTPRoute", "r", place, {"spec": to_chat, "status": accepted})
+        of = scope(snapshot_of(*CHAT, route), FullEvaluationSettings())
+        found = asked(WORKLOADS.subjects, of).findings
+        said[place] = "; ".join(each.message for each in found)
+    assert "leads to Service chat, which does not exist" in said["ns"]
+    assert "leads to Service chat, which does not exist" in said["shared"]
+    assert "HTTPRoute" not in said["tenant"]
+
+
+def test_services_while_deployments_are_not_all_known():
+    """One that selects no pod may be of a Deployment that is scaled to zero."""
+    snapshot = snapshot_of(*CHAT, service("chat-service", app="chta"))
+    partial = replace(snapshot, incomplete={str(STATEFULSETS): "forbidden"})
+    found = asked(WORKLOADS.subjects, scope(partial, FullEvaluationSettings())).findings
+    assert "selects no pod" not in "; ".join(each.message for each in found)
+
+
+def test_a_processor_in_an_image_is_no_vendor():
+    assert "amd" not in daemons.vendors("nvidia-gpu-device-plugin-amd64")
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "count"),
+    [
+        ("kube-system", "hostpath-provisioner-a", 1),
+        ("hostpath", "hostpath-provisioner-a", 1),
+        ("tenant", "hostpath-provisioner-a", 0),
+        ("kube-system", "aws-load-balancer", 0),
+    ],
+)
+def test_pods_of_a_provisioner(place, name, count):
+    """Tenants name their pods as they like."""
+    unplaced = {"status": {"conditions": [condition("PodScheduled", "False", "Unschedulable")]}}
+    snapshot = cluster(
+        document("PersistentVolumeClaim", "c", "ns", {"spec": {"storageClassName": "s"}}),
+        document("StorageClass", "s", "", {"provisioner": "aws.io/hostpath"}),
+        document("Pod", name, place, unplaced),
+    )
+    of = CLAIMS.ref(snapshot[CLAIMS].get("ns", "c"))
+    found = Diagnosis(storage.SLOW, "x", "x", object=of)
+    assert len([*storage.helpers(found, snapshot)]) == count

@@ -9,7 +9,7 @@ from reporter.diagnosis.logs import built_in
 from reporter.model.evidence import LogCause
 from reporter.model.objects.pods import SETTINGS
 from tests.unit.diagnosis.building import cluster, node
-from tests.unit.probes.building import condition, document
+from tests.unit.probes.building import condition, document, merged
 
 
 def pod(name="m", *, labels=None, ready="False", spec=None, **container):
@@ -135,3 +135,12 @@ def test_the_service_of_the_pod_itself():
     """That it has no ready pod is no cause: the pod is the one that is not ready."""
     own = service("m", app="m")
     assert told("address", pod(labels={"app": "m"}), own, host="m:80") == ""
+
+
+def test_a_host_elsewhere_or_a_service_that_leads_to_unready_pods():
+    """A name of the Internet is of no namespace, and unready pods are asked on purpose."""
+    cache = service("cache", app="cache")
+    assert told("address", pod(), cache, host="cache.ns.example.com:81") == ""
+    assert told("address", pod(), cache, host="cache.ns.svc.cluster.local") != ""
+    early = merged(cache, {"spec": {"publishNotReadyAddresses": True}})
+    assert told("address", pod(), early, host="cache:81") == ""

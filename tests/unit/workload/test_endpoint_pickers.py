@@ -53,6 +53,12 @@ def test_a_port_that_the_service_does_not_have():
     assert told(port=8000) == ["names port 8000 of Service epp for its endpoint picker, which has 9002"]  # fmt: skip
 
 
+def test_a_picker_of_a_pool_in_another_namespace():
+    """The pool that it names may be there."""
+    assert told("--pool-name=mistral", "--pool-namespace=other") == []
+    assert told("--pool-name=mistral", "--pool-namespace=ns") != []
+
+
 @pytest.mark.parametrize(
     ("args", "names"),
     [

@@ -1,8 +1,10 @@
 """Why a Gateway is not programmed."""
 
+from dataclasses import replace
+
 import pytest
 
-from reporter.catalogue.resources import HTTPROUTES
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
 from reporter.workload.gateway_controllers import unprogrammed
 from tests.unit.probes.building import condition, deployment, document, snapshot_of
 
@@ -72,3 +74,26 @@ def test_a_replica_elsewhere_is_enough():
     others = deployment("tenant", "envoy-gateway", ready=0)
     docs = [of_class("True"), deployment("eg", "envoy-gateway"), others]
     assert why(NO_ADDRESS, *docs) == ("AddressNotAssigned: none", "Gateway ns/gw")
+
+
+def test_a_cluster_without_load_balancers():
+    """No Gateway gets an address there, and requests through its Service work."""
+    labels = {"gateway.envoyproxy.io/owning-gateway-name": "gw"}
+    service = document(
+        "Service", "envoy-gw", "ns",
+        {"metadata": {"labels": labels}, "spec": {"type": "LoadBalancer", "selector": {"app": "proxy"}}},
+    )  # fmt: skip
+    docs = [of_class("True"), deployment("eg", "envoy-gateway"), service]
+    assert why(NO_ADDRESS, *docs) == ("AddressNotAssigned: none", "Gateway ns/gw")
+    ready = {"metadata": {"labels": {"app": "proxy"}}, "status": {"conditions": [condition("Ready", "True")]}}  # fmt: skip
+    assert why(NO_ADDRESS, *docs, document("Pod", "proxy-1", "ns", ready)) is None
+
+
+def test_deployments_that_are_not_all_readable():
+    """Nothing follows from a controller that is not in the snapshot."""
+    status = {"conditions": [WAITS]}
+    gateway = document("Gateway", "gw", "ns", {"spec": {"gatewayClassName": "eg"}, "status": status})  # fmt: skip
+    snapshot = snapshot_of(ROUTE, gateway, of_class("Unknown"))
+    partial = replace(snapshot, incomplete={str(DEPLOYMENTS): "forbidden"})
+    dark = unprogrammed(partial[HTTPROUTES].get("ns", "r"), partial)
+    assert "no Deployment" not in dark.why

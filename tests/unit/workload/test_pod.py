@@ -326,3 +326,15 @@ def test_an_ended_pod_explains_a_missing_replica():
     assert judge_ended(pod, seen()).detail == "Evicted: low on disk"
     assert judge_ended(make_pod(phase="Succeeded"), seen()) is None
     assert judge_ended(make_pod(), seen()) is None
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_a_finalizer_counts_once_a_pod_is_deleted(deleted):
+    """The pods of a Job have one all their life."""
+    ending = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleted else {}
+    doc = {
+        "metadata": {"name": "p", "namespace": "ns", "finalizers": ["x.io/y"], **ending},
+        "spec": {"nodeName": "gpu-1"},
+    }
+    fault = judge(msgspec.convert(doc, Pod), [node(ready="False")])
+    assert ("finalizer x.io/y" in fault.detail) == deleted
