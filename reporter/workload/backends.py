@@ -24,6 +24,11 @@ _DOES_NOT_LOOK: Final = Wording(STALE,
     "does not look again",
     "Change the route, such as by an annotation, or restart the Gateway's controller.",
     Sureness.LIKELY)  # fmt: skip
+_NOT_FOUND: Final = Wording(STALE,
+    "InferencePool {name} exists, and its controller does not find it by this reference",
+    "does not find the pool",
+    "Give the backendRef the pool's port, which some controllers need; else restart the Gateway's "
+    "controller.", Sureness.LIKELY)  # fmt: skip
 _READS_NONE: Final = Wording(STALE,
     "InferencePool {name} exists: its controller reads pools only where its chart has them "
     "switched on", "reads no pools",
@@ -69,7 +74,11 @@ def why_refused(
             action = _NAME_THE_NEWER.format(group=INFERENCEPOOLS.group) + action
         return _TAKES_NO_POOL.of(group=group, action=action)
     if condition.reason == "BackendNotFound" and all(_exists(each, snapshot) for each in pools):
-        why = _READS_NONE if controller.startswith(_SWITCHED) else _DOES_NOT_LOOK
+        found = condition.last_transition_time
+        late = found is None or (last_made(route, snapshot) or found) > found
+        why = _DOES_NOT_LOOK if late else _NOT_FOUND
+        if controller.startswith(_SWITCHED):
+            why = _READS_NONE
         return why.of(name=min(name for _, _, name in pools))
     return None
 

@@ -6,7 +6,7 @@ import pytest
 from reporter.catalogue.resources import HTTPROUTES, INFERENCEPOOLS
 from reporter.model.objects import HttpRoute
 from reporter.workload.routing import astray, entrances_of, route_faults
-from tests.unit.probes.building import condition, document, snapshot_of
+from tests.unit.probes.building import condition, document, merged, snapshot_of
 
 FOREIGN = {"name": "gw", "namespace": "infra"}
 
@@ -85,9 +85,25 @@ def test_a_gateway_that_takes_no_pools(controller, group, does):
     ids=["it is there", "it is not", "another backend may be meant", "another reason"],
 )
 def test_a_controller_that_does_not_look_again(reason, backends, docs, told):
-    ((text, action),) = faults_of(refused(reason, backends=backends), *docs)
+    later = {"metadata": {"creationTimestamp": "2026-11-20T11:30:00Z"}}
+    route = refused(reason, backends=backends)
+    route["status"]["parents"][0]["conditions"][0]["lastTransitionTime"] = "2026-11-20T11:00:00Z"
+    ((text, action),) = faults_of(route, *(merged(each, later) for each in docs))
     assert text.startswith("InferencePool qwen exists by now") is told
     assert action.startswith("Change the route") is told
+
+
+def test_a_pool_that_was_there_when_its_controller_did_not_find_it():
+    """Some releases want a port in the reference (kgateway-dev/kgateway#10987)."""
+    pool = merged(POOL, {"metadata": {"creationTimestamp": "2026-11-20T11:00:00Z"}})
+    route = refused("BackendNotFound")
+    (parent,) = route["status"]["parents"]
+    parent["conditions"][-1]["lastTransitionTime"] = "2026-11-20T11:30:00Z"
+    ((text, action),) = faults_of(route, pool)
+    assert (
+        text == "InferencePool qwen exists, and its controller does not find it by this reference"
+    )
+    assert action.startswith("Give the backendRef the pool's port")
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["none there", "one of that name there"])
