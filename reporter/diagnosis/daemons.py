@@ -11,6 +11,7 @@ node that is known to lack what the DaemonSet brings, and whoever asks decides h
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Final, NamedTuple
 
 from reporter.catalogue.resources import DAEMONSETS, PODS
@@ -41,6 +42,8 @@ def placed(daemon: DaemonSet) -> str:
 def why_not_on(daemon: DaemonSet, node: Node, snapshot: Snapshot) -> Missing | None:
     """Return why a DaemonSet has no pod on a node; None if it has one, or if nothing says why."""
     if _is_on(daemon, node, snapshot) or not snapshot.absence_known(PODS):
+        return None
+    if fit.asks_too_much(daemon.spec.template.spec):
         return None
     place, name = placed(daemon), clean(node.name)
     for each in fit.demands_of_daemon(daemon.spec.template.spec):
@@ -161,13 +164,18 @@ def _plugins_for(resource: str, snapshot: Snapshot) -> Iterator[DaemonSet]:
             yield each
 
 
+_MOST: Final = 30
+"""The most DaemonSets of device plugins that are examined: any tenant can create some."""
+
+
 def _plugins(snapshot: Snapshot) -> tuple[DaemonSet, ...]:
-    return tuple(
+    found = (
         each
         for each in snapshot[DAEMONSETS]
         if not _BESIDE.search(each.name)
         and any(is_plugin_image(one.image) for one in _containers(each))
     )
+    return tuple(islice(found, _MOST))
 
 
 def _containers(daemon: DaemonSet) -> tuple[TemplateContainer, ...]:

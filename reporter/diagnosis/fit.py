@@ -136,12 +136,13 @@ MOST_ASKED: Final = 100
 """Maximum tolerations, labels, resources and parts of an affinity that are checked on each node."""
 
 
-def asks_too_much(pod: o.Pod) -> bool:
+def asks_too_much(spec: o.PodSpec | o.DaemonTemplateSpec) -> bool:
     """Tell whether a pod has more demands than can be checked on all nodes, whoever wrote them."""
-    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    affinity = spec.affinity and spec.affinity.node_affinity
     terms = (affinity.required.node_selector_terms or ()) if affinity and affinity.required else ()
     asked = (
-        *(pod.spec.tolerations, pod.spec.node_selector, pod.spec.demand, terms),
+        *(spec.tolerations, spec.node_selector, terms),
+        *([spec.demand] if isinstance(spec, o.PodSpec) else []),
         *(each.match_expressions for each in terms[:MOST_ASKED]),
         *(each.match_fields for each in terms[:MOST_ASKED]),
     )

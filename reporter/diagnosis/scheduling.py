@@ -223,7 +223,7 @@ class _NodeCheck:
         cls, pod: Pod, snapshot: Snapshot, message: str, *, ask: Ask | None
     ) -> "_NodeCheck | None":
         """Check all nodes against a pod's demands; None for too many, or if no nodes are known."""
-        if fit.asks_too_much(pod):
+        if fit.asks_too_much(pod.spec):
             return None
         known = snapshot.once(_Nodes, _Nodes)
         everywhere = known.all

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from itertools import chain
 from typing import Final, NamedTuple
 
 from reporter.catalogue import resources as r
@@ -159,15 +160,22 @@ def helpers(found: Diagnosis, snapshot: Snapshot) -> Iterator[Pod]:
     of = snapshot[r.CLAIMS].get(claim.namespace, claim.name) if claim else None
     by = snapshot[r.STORAGECLASSES].get("", of.spec.storage_class_name or "") if of else None
     words = set(re.split(r"[./-]", by.provisioner)) - _OF_MANY if by else set()
-    for each in snapshot.once(_unplaced, _unplaced) if words else ():
-        place, named = each.namespace, words & set(each.name.split("-"))
+    named = chain(*(snapshot.entry(_unplaced, each, _unplaced) or () for each in sorted(words)))
+    for each in {(one.namespace, one.name): one for one in named}.values():
+        place = each.namespace
         trusted = place == _SYSTEM or words & set(place.split("-"))
-        if claim and place != claim.namespace and named and trusted:
+        if claim and place != claim.namespace and trusted:
             yield each
 
 
-def _unplaced(snapshot: Snapshot) -> tuple[Pod, ...]:
-    return tuple(e for e in snapshot[r.PODS] if e.status.condition("PodScheduled", "False"))
+def _unplaced(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
+    """Return the pods without a node by the words of their names."""
+    return grouped(
+        (word, each)
+        for each in snapshot[r.PODS]
+        if each.status.condition("PodScheduled", "False")
+        for word in each.name.split("-")
+    )
 
 
 def _namespaces_of_claims(snapshot: Snapshot) -> Mapping[str, tuple[str, ...]]:

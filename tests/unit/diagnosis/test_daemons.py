@@ -225,3 +225,13 @@ def test_pods_of_a_provisioner(place, name, count):
     of = CLAIMS.ref(snapshot[CLAIMS].get("ns", "c"))
     found = Diagnosis(storage.SLOW, "x", "x", object=of)
     assert len([*storage.helpers(found, snapshot)]) == count
+
+
+def test_daemonsets_that_a_tenant_could_make():
+    """Thousands of device plugins, or of tolerations, are not examined for each pod that waits."""
+    many = cluster(ASKS, TAINTED, *(plugin(f"device-plugin-{i}") for i in range(200)))
+    assert len([*daemons.short_of_pods(many)]) <= 30
+    tolerations = [{"key": f"k{i}", "operator": "Exists"} for i in range(500)]
+    of = cluster(ASKS, node("cpu"), TAINTED, plugin(tolerations=tolerations))
+    found = why_unscheduled(of[PODS].get("ns", "m"), of)
+    assert "DaemonSet" not in found.cause
