@@ -281,6 +281,11 @@ class PodMetadata(base.UnmanagedMetadata, frozen=True):
     finalizers: tuple[str, ...] | None = None
     annotations: PodAnnotations | None = None
 
+    def __post_init__(self) -> None:
+        """Drop finalizers that do not hold a deletion."""
+        if self.finalizers and self.deletion_timestamp is None:
+            force_setattr(self, "finalizers", None)
+
 
 class Pod(base.KubeObject, frozen=True):
     """v1 Pod; if it is Ready, `spec` has only what matters to other objects."""
@@ -297,8 +302,6 @@ class Pod(base.KubeObject, frozen=True):
             found = tuple(name for each in self.spec.volumes if (name := self._claim(each)))
             force_setattr(self.spec, "volumes", None)
             force_setattr(self.spec, "claims", found or None)
-        if not self.deleting:
-            force_setattr(self.metadata, "finalizers", None)
         if self.spec.node_name and self.status.condition("Ready", "True"):
             force_setattr(self, "spec", self.spec.settled())
 
