@@ -282,7 +282,7 @@ def test_what_is_wanted_for_a_pod_that_waits():
     assert [*wanted.namespaces] == ["n", OF_NODES]
     assert [each.name for each in wanted.pods["n"]] == ["p"]
     assert {each.plural for each in wanted.resources} == {
-        "volumeattachments", "csinodes", "storageclasses", "nodeclaims",
+        "volumeattachments", "csinodes", "storageclasses", "daemonsets", "nodeclaims",
     }  # fmt: skip
     assert wanted.at_fault == {"n", OF_NODES}
 
