@@ -293,71 +293,55 @@ UNAVAILABLE = failing(
     condition("Available", "False", "MinimumReplicasUnavailable", since=LATE),
     condition("Progressing", "True", "NewReplicaSetAvailable"),
 )
+REVISION_FAILED = failing(
+    condition("Ready", "False", "RevisionFailed", since=LATE),
+    condition("RoutesReady", "True"),
+    condition("ConfigurationsReady", "True"),
+)
+ONE_AFTER_THE_OTHER = failing(
+    condition("Available", "False", "MinimumReplicasUnavailable"),
+    condition("Progressing", "False", "ProgressDeadlineExceeded", "why", since=LATE),
+)
+BEHIND: Document = {"status": {"observedGeneration": 5}}
+BLOCKED: Document = {"status": {"modelStatus": {"transitionStatus": "BlockedByFailedLoad"}}}
+LATELY_READY = failing(condition("Ready", "True", since=LATE))
+LATELY_LOST = merged(STARTS, failing(condition("Ready", "False", since=LATE)))
+FAILED_JUST_NOW = {(c.COMPONENT_NOT_READY, "transition"): True, (c.STATUS_STALE, "created"): True}
+STALE_JUST_NOW, STALE_BEFORE = ({(c.STATUS_STALE, "created"): each} for each in (True, False))
 
 
-def written(time: str, subresource: str = "") -> Document:
-    """A patch of who wrote an object last."""
+def written(objects, handle: str, time: str, subresource: str = "") -> dict[str, Document]:
+    """The objects, of which one was written last at that time."""
     entry = {"manager": "kubectl", "operation": "Update", "time": time, "subresource": subresource}
-    return {"metadata": {"managedFields": [entry]}}
+    fields = {"metadata": {"managedFields": [entry]}}
+    return objects | {handle: merged(objects[handle], fields)}
 
 
-def test_a_deployment_that_has_just_failed():
-    """Kinds are read one after the other, so that one may be ahead of another by a moment."""
-    found = seen(on_deployments(), deployment=UNAVAILABLE)
-    assert only(found, c.COMPONENT_NOT_READY).transition == LATE_AT
-    assert only(found, c.STATUS_STALE).created == LATE_AT
-
-
-def test_a_knative_service_that_has_just_failed():
-    """Its own Ready has the time that the status does not have yet."""
-    failed = [
-        condition("Ready", "False", "RevisionFailed", since=LATE),
-        condition("RoutesReady", "True"),
-        condition("ConfigurationsReady", "True"),
-    ]
-    found = seen(on_knative(), service=failing(*failed))
-    assert only(found, c.COMPONENT_NOT_READY).transition == LATE_AT
-    assert only(found, c.STATUS_STALE).created == LATE_AT
-
-
-def test_the_part_that_failed_first_counts():
-    """A component is not ready since the first of them, whatever followed."""
-    both = failing(
-        condition("Available", "False", "MinimumReplicasUnavailable"),
-        condition("Progressing", "False", "ProgressDeadlineExceeded", "why", since=LATE),
-    )
-    first = only(seen(on_deployments(), deployment=both), c.COMPONENT_NOT_READY).transition
-    assert first is not None
-    assert first < LATE_AT
-
-
-def test_what_was_just_written_counts():
-    """A generation moves with what is wanted, and no condition with it."""
-    behind: Document = {"status": {"observedGeneration": 5}}
-    for objects, handle in ((on_deployments(), "deployment"), (on_knative(), "service")):
-        objects[handle]["metadata"] |= written(LATE)["metadata"]
-        assert only(seen(objects, **{handle: behind}), c.STATUS_STALE).created == LATE_AT
-        objects[handle]["metadata"] |= written(LATE, "status")["metadata"]
-        assert only(seen(objects, **{handle: behind}), c.STATUS_STALE).created != LATE_AT
-
-
-def test_a_time_that_cannot_be_read_is_none():
-    """Another writer may put anything there."""
-    objects = on_deployments()
-    objects["deployment"]["metadata"] |= written("9999-99-99")["metadata"]
-    found = seen(objects, deployment={"status": {"observedGeneration": 5}})
-    assert only(found, c.STATUS_STALE).created is not None
-
-
-def test_pods_count_for_the_model_alone():
-    """KServe does not follow whether they are Ready."""
-    pod = predictor_pod(of="v2", serving=container("kserve-container", RUNNING))
-    pod["status"]["conditions"] = [condition("Ready", "False", since=LATE)]
-    objects = on_knative() | {"pod": pod}
-    found = seen(objects, service=rerouted("v2, v2", "v2:90 L"))
-    assert only(found, c.STATUS_STALE).created < LATE_AT
-    blocked = {"status": {"modelStatus": {"transitionStatus": "BlockedByFailedLoad"}}}
-    ready = [condition("Ready", "True", since=LATE)]
-    pod = predictor_pod({"status": {"conditions": ready}}, of="v2", ready=True)
-    found = seen(on_knative() | {"pod": pod}, inferenceservice=blocked)
-    assert only(found, c.STATUS_STALE).created == LATE_AT
+@rows(
+    ("objects", "changes", "late"),
+    {
+        "a Deployment that has just failed: kinds are read in turn, and one may be ahead": (on_deployments(), {"deployment": UNAVAILABLE}, FAILED_JUST_NOW),
+        "a Knative Service that has": (on_knative(), {"service": REVISION_FAILED}, FAILED_JUST_NOW),
+        "the part that failed first counts": (on_deployments(), {"deployment": ONE_AFTER_THE_OTHER}, {(c.COMPONENT_NOT_READY, "transition"): False}),
+        **{
+            f"a {handle} that was just written, {by or 'its spec'}: a generation moves, and no condition with it": (
+                written(objects, handle, LATE, by), {handle: BEHIND}, STALE_BEFORE if by else STALE_JUST_NOW,
+            )
+            for objects, handle in ((on_deployments(), "deployment"), (on_knative(), "service"))
+            for by in ("", "status")
+        },
+        "a time that cannot be read is none": (written(on_deployments(), "deployment", "9999-99-99"), {"deployment": BEHIND}, STALE_BEFORE),
+        "pods count for the model alone: KServe does not follow whether they are Ready": (
+            on_knative() | {"pod": LATELY_LOST}, {"service": rerouted("v2, v2", "v2:90 L")}, STALE_BEFORE,
+        ),
+        "for it they do": (
+            on_knative() | {"pod": predictor_pod(LATELY_READY, of="v2", ready=True)}, {"inferenceservice": BLOCKED}, STALE_JUST_NOW,
+        ),
+    },
+)  # fmt: skip
+def test_since_when(objects, changes, late):
+    """Whether a time that a finding tells is that of two seconds ago; it is never none."""
+    found = seen(objects, **changes)
+    told = {key: getattr(only(found, key[0]), key[1]) for key in late}
+    assert None not in told.values()
+    assert {key: each == LATE_AT for key, each in told.items()} == late

@@ -99,6 +99,7 @@ def test_a_template_is_the_same_however_it_is_written(written, kept_as):
 @pytest.mark.parametrize(
     "changed",
     [
+        [PREFILL, DECODE],
         [role("decode", image="v2")],
         [role("decode", workers=1)],
         [DECODE | {"workerReplicas": 1}],
@@ -118,16 +119,11 @@ def test_a_template_is_the_same_however_it_is_written(written, kept_as):
     ],
 )
 def test_another_template_is_another_revision(changed):
-    ours = facts(modelserving(DECODE)).modelserving.roles
-    assert not same_roles(ours, facts(modelserving(*changed)).modelserving.roles)
-
-
-def test_the_order_of_the_roles_is_part_of_the_revision():
-    one, other = (
-        facts(modelserving(*roles)).modelserving.roles
-        for roles in ([DECODE, PREFILL], [PREFILL, DECODE])
-    )
-    assert not same_roles(one, other)
+    """Another order of the roles is one, too."""
+    for roles in ([DECODE], [DECODE, PREFILL]):
+        if roles != changed:
+            ours = facts(modelserving(*roles)).modelserving.roles
+            assert not same_roles(ours, facts(modelserving(*changed)).modelserving.roles)
 
 
 def deep(levels: int) -> Document:
@@ -178,11 +174,11 @@ def true(status):
     return [type_ for type_, value in truth(status).items() if value == "True"]
 
 
-def after(serving, *moments):
-    """The status after several moments, each of which was written."""
-    for objects in moments:
-        serving = stored(serving, of(serving, *objects))
-    return serving["status"]
+def backdated(serving):
+    """The ModelServing with conditions that took their status earlier."""
+    for each in serving["status"]["conditions"]:
+        each["lastTransitionTime"] = EARLIER
+    return serving
 
 
 ONE_OF_TWO = [*group(0, DECODE), *group(1, DECODE, state="Creating")]
@@ -191,16 +187,10 @@ BOTH_OF_TWO = [*group(0, DECODE), *group(1, DECODE)]
 TWO = modelserving(DECODE, replicas=2)
 
 
-def test_the_message_is_refreshed_while_the_condition_stays_true():
-    found = of_type(after(TWO, NONE_OF_TWO, ONE_OF_TWO), "Progressing")
-    assert (found["status"], found["message"]) == ("True", "Some groups is progressing: [1]")
-
-
-def test_the_time_stays_while_the_condition_stays_true():
-    serving = stored(TWO, of(TWO, *NONE_OF_TWO))
-    for each in serving["status"]["conditions"]:
-        each["lastTransitionTime"] = EARLIER
+def test_a_condition_that_stays_true_keeps_its_time_and_has_a_new_message():
+    serving = backdated(stored(TWO, of(TWO, *NONE_OF_TWO)))
     found = of_type(of(serving, *ONE_OF_TWO), "Progressing")
+    assert (found["status"], found["message"]) == ("True", "Some groups is progressing: [1]")
     assert found["lastTransitionTime"] == EARLIER
 
 
@@ -232,9 +222,7 @@ def test_groups_that_a_rollout_may_add_are_not_too_many(surge, available):
 
 
 def test_a_losing_condition_has_the_time_of_its_transition():
-    serving = stored(TWO, of(TWO, *BOTH_OF_TWO))
-    for each in serving["status"]["conditions"]:
-        each["lastTransitionTime"] = EARLIER
+    serving = backdated(stored(TWO, of(TWO, *BOTH_OF_TWO)))
     status = of(serving, *ONE_OF_TWO)
     assert "lastTransitionTime" not in of_type(status, "Available")
     written = stored(serving, status)["status"]
@@ -411,6 +399,7 @@ ON_A = [*group(0, DECODE), *OF_A]
         "revisions of a former ModelServing say nothing": (
             modelserving(V2, status=RECORDED), [*group(0, DECODE), controller_revision(B, V2, uid="uid-of-the-former")], {"revisions": "A/A"},
         ),
+        "replicas default to one": (modelserving(DECODE, replicas=None), group(0, DECODE), {"true": ["Available"]}),
         "none of one": (modelserving(DECODE), [], {"true": ["Progressing"]}),
         "one of two": (modelserving(DECODE, replicas=2), group(0, DECODE), {"true": ["Progressing"]}),
         "one too many": (

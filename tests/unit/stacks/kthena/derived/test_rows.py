@@ -38,6 +38,7 @@ PREFILL_GOING = instance("m-0", "prefill-0", "terminating", "terminating")
 DECODE_GOING = instance("m-0", "decode-0", "terminating")
 ONE = modelserving(DECODE)
 OUTDATED = modelserving(role("decode", image="v2"))
+PARTED = modelserving(role("decode", 2, image="v2"), PREFILL, replicas=2, partition=1)
 NO_PODGROUPS = {"pod_groups": False}
 
 
@@ -71,6 +72,13 @@ NO_PODGROUPS = {"pod_groups": False}
         ("S9", "Creating", SERVING, [*PREFILL_GOING, *DECODE_UP, UP], {}),
         ("S9", "Creating", SERVING, [*instance("m-0", "prefill-0", "pending"), UP], {}),
         ("S9", "Creating", SERVING, [LEFT], NO_PODGROUPS),
+        ("S7", "Running", ONE, [*PREFILL_UP, *DECODE_UP, UP], {}),  # S10: a removed role that is still there does not matter
+        # S11: the controller scales roles in old groups, too; what their revision keeps is older.
+        ("S7", "Running", modelserving(role("decode", 2, image="v2"), partition=1), [*group(0, role("decode", 2)), *kept(DECODE)], {}),
+        # S11: without a revision on record the spec has to do.
+        ("S8", "Scaling", PARTED, [*DECODE_UP, UP, *kept(role("decode", 2), PREFILL, revisions=[B])], {}),
+        ("S7", "Running", modelserving(role("decode", 0)), [UP], {}),  # no pods are wanted
+        ("S9", "Creating", modelserving(), [*DECODE_UP, UP], {}),  # no roles: the webhook refuses it, and nothing serves
     ],
 )  # fmt: skip
 def test_the_first_row_that_holds_decides(row, status, serving, *, objects, options):
@@ -106,14 +114,6 @@ def test_s10_a_surplus_group_counts_until_it_goes():
     assert found.status["availableReplicas"] == 2
 
 
-def test_s10_a_removed_role_that_is_still_there_does_not_matter():
-    found = derived(ONE, *PREFILL_UP, *DECODE_UP, UP)
-    assert [each.row for each in found.groups] == ["S7"]
-
-
-PARTED = modelserving(role("decode", 2, image="v2"), PREFILL, replicas=2, partition=1)
-
-
 @pytest.mark.parametrize(
     ("row", "objects"),
     [
@@ -129,14 +129,6 @@ def test_a_protected_group_is_judged_by_its_own_revision(row, objects):
     first = found.groups[0]
     assert (first.row, first.age.outdated, first.age.protected) == (row, True, True)
     assert not any("m-0 prefill" in each for each in entries(found.status))
-
-
-def test_s11_an_old_group_that_was_scaled_to_the_spec_is_complete():
-    """The controller scales roles in old groups, too; what their revision keeps is older."""
-    before, now = role("decode"), role("decode", 2, image="v2")
-    serving = modelserving(now, partition=1)
-    found = derived(serving, *group(0, role("decode", 2)), *kept(before))
-    assert [each.row for each in found.groups] == ["S7"]
 
 
 @pytest.mark.parametrize(
@@ -159,25 +151,11 @@ def test_s11_a_role_that_the_spec_has_no_more_is_listed_as_long_as_its_group_is_
     ]
 
 
-def test_s11_without_a_revision_on_record_the_spec_has_to_do():
-    found = derived(PARTED, *DECODE_UP, UP, *kept(role("decode", 2), PREFILL, revisions=[B]))
-    assert [each.row for each in found.groups] == ["S8"]
-
-
-def test_a_group_that_wants_no_pods_is_complete_without_any():
-    empty = modelserving(role("decode", 0))
-    assert [each.row for each in derived(empty, UP).groups] == ["S7"]
-
-
-def test_a_group_of_no_roles_is_not_ready():
-    """The webhook refuses it; where it stands all the same, nothing serves."""
-    assert [each.row for each in derived(modelserving(), *DECODE_UP, UP).groups] == ["S9"]
-
-
 ONE_INSTANCE = modelserving(PREFILL)
 """One instance of two pods: `prefill-0`."""
 
 OTHER = instance("m-0", "decode-0")
+THREE_PODS = role("prefill", workers=2)
 
 
 def prefill(*states):
@@ -217,11 +195,19 @@ def rows(serving, *objects, pod_groups=True):
         ("I15", "Creating", [UP, *prefill("ready", "ready, not running")]),
         ("I15", "Creating", [UP, *prefill("ready", "unknown")]),
         ("I14", "Creating", [UP, *prefill("ready", "succeeded")]),
+        # I18: pods of two revisions are completed by what is wanted now, although either revision had three.
+        ("I11", "Running", [UP, pod("m-0", "prefill-0", 0), pod("m-0", "prefill-0", 1, revision=B), *kept(THREE_PODS)]),
+        # Of one revision, that counts: A had two workers.
+        ("I13", "Creating", [UP, *prefill("ready", "ready"), *kept(THREE_PODS, revisions=[A])]),
+        ("I11", "Running", [UP, *prefill("ready", "ready", "ready"), *kept(THREE_PODS, revisions=[A])]),
     ],
-)
+)  # fmt: skip
 def test_the_first_row_that_holds_decides_of_an_instance(row, status, objects):
-    assert rows(ONE_INSTANCE, *objects) == {"prefill-0": (row, status)}
-    assert entries(derived(ONE_INSTANCE, *objects).status) == [f"m-0 prefill-0 {status}"]
+    """Whatever restartGracePeriodSeconds is: it says when Kthena deletes a pod that restarted, not what it is."""
+    patient = merged(ONE_INSTANCE, {"spec": {"template": {"restartGracePeriodSeconds": 600}}})
+    for serving in (ONE_INSTANCE, patient):
+        assert rows(serving, *objects) == {"prefill-0": (row, status)}
+        assert entries(derived(serving, *objects).status) == [f"m-0 prefill-0 {status}"]
 
 
 def test_instances_of_removed_roles_are_not_listed():
@@ -272,31 +258,6 @@ def test_i16_the_revision_of_the_pods_does_not_matter(state):
     assert rows(serving, *new) == rows(serving, *old)
 
 
-@pytest.mark.parametrize("grace", [0, 600])
-def test_a_pod_that_restarted_counts_at_once_however_long_it_is_left(grace):
-    """restartGracePeriodSeconds says when Kthena deletes the pod, not what the instance is until then."""
-    serving = merged(ONE_INSTANCE, {"spec": {"template": {"restartGracePeriodSeconds": grace}}})
-    found = rows(serving, UP, *prefill("ready", "restarted"))
-    assert found == {"prefill-0": ("I10", "Creating")}
-
-
-def test_i18_pods_of_different_revisions_make_one_instance():
-    """It is completed by what is wanted now: two pods, although either revision had three."""
-    before = kept(role("prefill", workers=2))
-    pods = [pod("m-0", "prefill-0", 0), pod("m-0", "prefill-0", 1, revision=B)]
-    assert rows(ONE_INSTANCE, UP, *pods, *before) == {"prefill-0": ("I11", "Running")}
-
-
-def test_expected_pods_follow_the_revision_of_the_pods():
-    """An instance of revision A, which had two workers, is complete with three pods only."""
-    before = kept(role("prefill", workers=2), revisions=[A])
-    assert rows(ONE_INSTANCE, UP, *prefill("ready", "ready"), *before)["prefill-0"][0] == "I13"
-    assert (
-        rows(ONE_INSTANCE, UP, *prefill("ready", "ready", "ready"), *before)["prefill-0"][0]
-        == "I11"
-    )
-
-
 @pytest.mark.parametrize("owner", ["uid-of-another", ""])
 def test_i19_objects_of_another_owner_are_ignored(owner):
     """They carry the labels of a deleted ModelServing of the same name; Kthena counts them."""
@@ -329,22 +290,20 @@ def test_pods_that_lack_a_label_are_part_of_no_instance(missing):
     assert entries(derive(known).status) == (["m-0 prefill-0 NotFound"])
 
 
-class TestUpdateModelServingStatusRoleStatuses:
-    """The four scenarios, under the name that the proposal gives them."""
-
-    @pytest.mark.parametrize(
-        ("serving", "objects"),
-        [
-            (modelserving(DECODE), []),
-            (modelserving(DECODE, replicas=0), []),
-            (modelserving(DECODE), group(0, DECODE, state="Deleting")),
-            (modelserving(role("decode", 0)), [UP]),
-            (modelserving(), [UP]),
-        ],
-        ids=["no groups", "scaled to 0", "only deleted groups", "no instances", "no roles"],
-    )
-    def test_without_instances_the_list_is_left_out(self, serving, objects):
-        assert "roleStatuses" not in derived(serving, *objects).status
+@pytest.mark.parametrize(
+    ("serving", "objects"),
+    [
+        (modelserving(DECODE), []),
+        (modelserving(DECODE, replicas=0), []),
+        (modelserving(DECODE), group(0, DECODE, state="Deleting")),
+        (modelserving(role("decode", 0)), [UP]),
+        (modelserving(), [UP]),
+    ],
+    ids=["no groups", "scaled to 0", "only deleted groups", "no instances", "no roles"],
+)
+def test_without_instances_the_list_is_left_out(serving, objects):
+    """The proposal calls these TestUpdateModelServingStatusRoleStatuses."""
+    assert "roleStatuses" not in derived(serving, *objects).status
 
 
 def test_order_is_group_ordinal_then_role_then_instance_ordinal():

@@ -90,13 +90,23 @@ def test_a_condition_without_a_time_gets_one():
     assert "lastTransitionTime" not in of_type(status, "Available")
 
 
-def test_a_message_names_a_bounded_number_of_groups():
+MANY_PENDING = [pod(f"m-{number}", "decode-0", 0, "pending") for number in range(150)]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "objects", "begins", "ends"),
+    [
+        (2_000_000_000, group(0, DECODE), "[1 2 3 ", " 99 100 and 1999999899 more]"),
+        (150, MANY_PENDING, "[0 1 2 ", " 98 99 and 50 more]"),
+    ],
+    ids=["groups that do not exist", "groups that do"],
+)
+def test_a_message_names_a_bounded_number_of_groups(replicas, objects, begins, ends):
     """32,768 bytes is what the API takes."""
-    serving = modelserving(DECODE, replicas=2_000_000_000)
-    status = derived(serving, *group(0, DECODE)).status
+    status = derived(modelserving(DECODE, replicas=replicas), *objects).status
     message = of_type(status, "Progressing")["message"]
-    assert message.startswith("Some groups is progressing: [1 2 3 ")
-    assert message.endswith(" 99 100 and 1999999899 more]")
+    assert message.startswith(f"Some groups is progressing: {begins}")
+    assert message.endswith(ends)
 
 
 @pytest.mark.parametrize("digits", [10, 19, 20])
@@ -115,17 +125,6 @@ def test_numbers_that_no_api_server_stores_are_not_choked_on(digits):
             "spec.template.roles[0].workerReplicas",
         )
     ]
-
-
-def test_so_does_a_message_about_groups_that_exist():
-    pods = [pod(f"m-{number}", "decode-0", 0, "pending") for number in range(150)]
-    status = derived(modelserving(DECODE, replicas=150), *pods).status
-    assert of_type(status, "Progressing")["message"].endswith(" 98 99 and 50 more]")
-
-
-def test_replicas_default_to_one():
-    status = derived(modelserving(DECODE, replicas=None), *group(0, DECODE)).status
-    assert truth(status)["Available"] == "True"
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,20 @@
-"""ModelServings with a status, and plans for them."""
+"""ModelServings with a status, plans for them, and their CRD as the chart has it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import msgspec
+import yaml
 
 from reporter.model.finding import Derived
 from reporter.stacks.kthena.objects import ModelServing
 from reporter.stacks.kthena.owning import Claim, StatusPlan, StatusWrite
 from reporter.stacks.kthena.reasons import MODELSERVINGS
 from tests.unit.probes.building import NOW
+
+PLURAL = "modelservings.workload.serving.volcano.sh"
+_FILE = "helm/productionstack-status-reporter/files/crds/modelservings.yaml"
 
 
 def entry(index: int, state: str):
@@ -25,7 +33,7 @@ def roles(*states: str, **more: object):
 
 def modelserving(name: str = "m", version: str = "1", status=None, **metadata) -> ModelServing:
     """A ModelServing as the snapshot has it."""
-    document = {
+    stored = {
         "apiVersion": MODELSERVINGS.api_version(),
         "kind": "ModelServing",
         "metadata": {
@@ -37,7 +45,7 @@ def modelserving(name: str = "m", version: str = "1", status=None, **metadata) -
         },
         "status": status or {},
     }
-    return msgspec.convert(document, ModelServing)
+    return msgspec.convert(stored, ModelServing)
 
 
 def target(found: ModelServing, wanted) -> Claim:
@@ -63,3 +71,24 @@ def plan(*names_and_versions: tuple[str, str], whole: bool = False, state="Runni
 def nothing(*names: str) -> StatusPlan:
     """A plan that writes nothing although objects are there."""
     return StatusPlan((), frozenset(f"uid-{name}" for name in names))
+
+
+def definition(without: Iterable[str] = ()) -> dict[str, Any]:
+    """The CRD; `without` names fields of the status that it lacks."""
+    found = yaml.safe_load((Path(__file__).parents[5] / _FILE).read_text())
+    properties = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    for field in without:
+        del properties["status"]["properties"][field]
+    return found
+
+
+def document(name: str, namespace: str) -> dict[str, Any]:
+    """A ModelServing that the CRD accepts."""
+    template = {"spec": {"containers": [{"name": "main"}]}}
+    role = {"name": "prefill", "replicas": 1, "workerReplicas": 0, "entryTemplate": template}
+    return {
+        "apiVersion": "workload.serving.volcano.sh/v1alpha1",
+        "kind": "ModelServing",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"team": "a"}},
+        "spec": {"replicas": 1, "template": {"roles": [role]}},
+    }

@@ -14,7 +14,7 @@ from reporter.stacks.kthena.output import StatusWriter, write_status
 from reporter.stacks.kthena.owning import Act, Claim, Method, Ownership, StatusPlan, judge
 from reporter.stacks.kthena.reasons import MODELSERVINGS
 from tests.unit.probes.building import at
-from tests.unit.stacks.kthena.statuses.definition import modelserving
+from tests.unit.stacks.kthena.statuses.building import document
 
 NAME = "m"
 
@@ -59,7 +59,7 @@ class Owner:
         return answer.decode(dict)
 
     async def make(self) -> None:
-        await self.send("POST", self._path, modelserving(NAME, self.namespace))
+        await self.send("POST", self._path, document(NAME, self.namespace))
 
     async def document(self) -> Any:
         return await self.send("GET", f"{self._path}/{NAME}")

@@ -17,8 +17,7 @@ from lab.sandbox import Sandbox
 from reporter.kube.client import connect
 from reporter.kube.errors import NotFound
 from reporter.stacks.kthena.owning import TroubleKind
-from tests.unit.stacks.kthena.statuses.building import entry, roles
-from tests.unit.stacks.kthena.statuses.definition import PLURAL, definition
+from tests.unit.stacks.kthena.statuses.building import PLURAL, definition, entry, roles
 from tests.unit.stacks.kthena.statuses.owner import Owner
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
