@@ -10,9 +10,9 @@ from reporter.model.objects import Node, Pod
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 from reporter.workload.pod import had_been_ready, judge_ended, judge_pod
+from tests.unit.probes.building import CREATED, condition
 
 BUDGET = timedelta(minutes=30)
-CREATED = "2026-11-20T10:00:00Z"
 INITIALIZED = "2026-11-20T10:01:00Z"
 STARTED = "2026-11-20T10:02:00Z"
 LATER = "2026-11-20T11:00:00Z"
@@ -20,13 +20,6 @@ LATER = "2026-11-20T11:00:00Z"
 
 def moment(text):
     return datetime.fromisoformat(text).astimezone(UTC)
-
-
-def condition(type_, status, since, *, reason="", message=""):
-    return {
-        "type": type_, "status": status, "reason": reason, "message": message,
-        "lastTransitionTime": since,
-    }  # fmt: skip
 
 
 def container(state=None, *, name="vllm", ready=False, restarts=0, last=None):
@@ -64,13 +57,11 @@ def make_pod(
 ):
     """A pod that was never Ready and whose container runs, by default."""
     is_so, since, reason, message = scheduled
-    conditions = [condition("PodScheduled", is_so, since, reason=reason, message=message)]
+    conditions = [condition("PodScheduled", is_so, reason, message, since)]
     if initialized:
-        conditions.append(condition("Initialized", initialized, initialized_since))
+        conditions.append(condition("Initialized", initialized, since=initialized_since))
     if ready:
-        conditions.append(
-            condition("Ready", ready, ready_since, reason="ContainersNotReady", message="not yet")
-        )
+        conditions.append(condition("Ready", ready, "ContainersNotReady", "not yet", ready_since))
     metadata = {"name": "qwen-0", "namespace": "models", "creationTimestamp": CREATED}
     if deleted:
         metadata["deletionTimestamp"] = deleted
@@ -90,16 +81,9 @@ def make_pod(
 
 
 def node(name="gpu-1", ready="True"):
-    conditions = [
-        condition(
-            "Ready",
-            ready,
-            CREATED if ready == "True" else LATER,
-            reason="KubeletNotReady",
-            message="container runtime is down",
-        )
-    ]
-    return msgspec.convert({"metadata": {"name": name}, "status": {"conditions": conditions}}, Node)
+    since = CREATED if ready == "True" else LATER
+    told = condition("Ready", ready, "KubeletNotReady", "container runtime is down", since)
+    return msgspec.convert({"metadata": {"name": name}, "status": {"conditions": [told]}}, Node)
 
 
 HEALTHY = (node(),)
@@ -133,7 +117,7 @@ def probed(**probe):
 
 OOM = {"reason": "OOMKilled", "exitCode": 137}
 KILLED = {"reason": "Error", "exitCode": 137}
-UNSET = [condition("PodReadyToStartContainers", "False", STARTED)]
+UNSET = [condition("PodReadyToStartContainers", "False", since=STARTED)]
 JUDGED = {
     **{
         each: found(make_pod(containers=[waiting(each)]), each, "container vllm", exempt=True)
@@ -156,11 +140,7 @@ JUDGED = {
         )
     },
     "an init container failed": found(
-        make_pod(
-            phase="Pending",
-            init=[ended("Error", 2, name="fetch-sas")],
-            containers=[waiting("PodInitializing")],
-        ),
+        make_pod(phase="Pending", init=[ended("Error", 2, name="fetch-sas")], containers=[waiting("PodInitializing")]),
         "Error", "init container fetch-sas", since=LATER,
     ),
     "how a crash loop ended": found(
@@ -301,14 +281,8 @@ def test_the_grace_period_is_the_one_that_the_deletion_asked_for(asked, spec, se
 @pytest.mark.parametrize("phase", ["Pending", "Failed"])
 def test_a_node_that_never_was_is_not_gone(phase):
     """A tenant may name any node in a pod: neither scheduler nor kubelet confirms it."""
-    pod = make_pod(
-        phase=phase,
-        ready=None,
-        initialized=None,
-        scheduled=("False", CREATED, "", ""),
-        containers=[],
-    )
-    fault = judge(pod, [node("other")])
+    never = {"ready": None, "initialized": None, "scheduled": ("False", CREATED, "", "")}
+    fault = judge(make_pod(phase=phase, containers=[], **never), [node("other")])
     assert fault is None or not fault.node
 
 
