@@ -7,12 +7,15 @@ import pytest
 from reporter.model.objects import Deployment, DestinationRule, HttpRoute
 from reporter.stacks.otterscale.manifests.names import OperatorSettings, sanitised
 from reporter.stacks.otterscale.manifests.wanted import Children, recover, unwanted, wanted
+from tests.tables import rows
 from tests.unit.stacks.otterscale.manifests import labels
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, documents, names, service
 
 POOL = {"inferencePool": {"endpointPicker": {}}}
 MONITORED = {"monitoring": {"podMonitor": {"enabled": True}}}
 ROUTED = {"httpRoute": {"gatewayRef": {"name": "g"}}}
+
+FULL = service("a.b", prefill={}, **POOL, **MONITORED)
 
 ORDER = [
     ("Deployment", "a.b-decode"),
@@ -40,13 +43,13 @@ ALWAYS = {
 
 
 def test_order_in_which_all_are_made():
-    made = wanted(service("a.b", prefill={}, **POOL, **MONITORED), OPERATOR)
+    made = wanted(FULL, OPERATOR)
     assert [(each.ref.kind, each.ref.name) for each in made] == ORDER
     assert all(
         each.ref.namespace == ("" if each.ref.kind.startswith("Cluster") else "models")
         for each in made
     )
-    (deleted,) = unwanted(service("a.b", prefill={}, **POOL, **MONITORED), OPERATOR)
+    (deleted,) = unwanted(FULL, OPERATOR)
     assert str(deleted.ref) == "InferencePool models/a-b-epp"
 
 
@@ -152,33 +155,19 @@ def test_sanitised(text, label):
     assert sanitised(text) == label
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "expected"),
-    [
-        ("Deployment", "a.b-decode", labels.role_metadata("a.b", "decode", "devel")),
-        ("Deployment", "a.b-prefill", labels.role_metadata("a.b", "prefill", "devel")),
-        ("PodMonitor", "a.b-prefill", labels.role_metadata("a.b", "prefill", "devel")),
-        ("Deployment", "a-b-epp", labels.epp_metadata("a.b", "devel")),
-        ("ConfigMap", "a-b-epp-config", labels.epp_metadata("a.b", "devel")),
-        ("Secret", "a-b-epp-sa-metrics-reader-secret", labels.epp_metadata("a.b", "devel")),
-        ("ClusterRole", "models-a-b-epp", labels.epp_metadata("a.b", "devel")),
-        ("DestinationRule", "a-b-epp", labels.epp_metadata("a.b", "devel")),
-        ("ServiceMonitor", "a-b-epp", labels.epp_metadata("a.b", "devel")),
-        ("InferencePool", "a.b", labels.routing_metadata("a.b", "devel")),
-        ("HTTPRoute", "a.b", labels.routing_metadata("a.b", "devel")),
-    ],
-)
-def test_which_object_has_which(kind, name, expected):
-    made = documents(FULL)
-    assert made[kind, name]["metadata"]["labels"] == expected
+OF_EPP = labels.epp_metadata("a.b", "devel")
+OF_ROUTING = labels.routing_metadata("a.b", "devel")
 
 
-FULL = service(
-    "a.b",
-    prefill={},
-    inferencePool={"endpointPicker": {}},
-    monitoring={"podMonitor": {"enabled": True}},
-)
+def test_labels():
+    made = {key: each["metadata"].get("labels") for key, each in documents(FULL).items()}
+    roles = {
+        (kind, f"a.b-{role}"): labels.role_metadata("a.b", role, "devel")
+        for kind in ("Deployment", "PodMonitor")
+        for role in ("decode", "prefill")
+    }
+    routing = dict.fromkeys([("InferencePool", "a.b"), ("HTTPRoute", "a.b")], OF_ROUTING)
+    assert made == dict.fromkeys(made, OF_EPP) | roles | routing
 
 
 OTHER = OperatorSettings(
@@ -193,16 +182,9 @@ OTHER = OperatorSettings(
     version="v1.2",
 )
 FIELDS = (
-    "provider",
-    "metrics_endpoint_auth",
-    "default_gateway_name",
-    "default_engine_image",
-    "default_epp_image",
-    "default_routing_proxy_image",
-    "kit_image",
-    "tracing_enabled",
-    "version",
-)
+    "provider", "metrics_endpoint_auth", "default_gateway_name", "default_engine_image", "default_epp_image",
+    "default_routing_proxy_image", "kit_image", "tracing_enabled", "version",
+)  # fmt: skip
 
 
 def children(operator, name="qwen3", **spec):
@@ -242,60 +224,42 @@ def test_what_the_operator_made_tells_how_it_was_started(operator):
     assert wanted(service(), OPERATOR.over(found)) == wanted(service(), operator)
 
 
-def test_the_script_that_unpacks_is_the_one_that_the_operator_made():
-    """Without an image for the step there is none, and ours is as good."""
-    own = replace(OPERATOR, unpack_script="the script of the operator")
-    assert recover([children(own)])["unpack_script"] == own.unpack_script
-    assert "unpack_script" not in recover([children(replace(own, kit_image=""))])
-
-
-def test_gke_cannot_be_told_from_none():
-    assert recover([children(replace(OPERATOR, provider="gke"))])["provider"] == "none"
-
-
 def test_nothing_is_known_before_anything_is_made():
     found = recover([Children(service=service())])
     assert found == {} == recover([])
     assert OTHER.over(found) == OTHER
 
 
-def test_what_the_resource_says_itself_tells_nothing():
-    found = recover(
-        [
-            children(
-                OPERATOR,
-                engine={"image": "own"},
-                routingProxy={"image": "own"},
-                inferencePool={"endpointPicker": {"image": "own"}},
-                httpRoute={"gatewayRef": {"name": "own"}},
-            )
-        ]
-    )
-    assert "default_engine_image" not in found
-    assert "default_routing_proxy_image" not in found
-    assert "default_epp_image" not in found
-    assert "default_gateway_name" not in found
-    assert found["provider"] == "istio"
+OWN_SCRIPT = replace(OPERATOR, unpack_script="the script of the operator")
+OWN = {
+    "engine": {"image": "own"}, "routingProxy": {"image": "own"}, "httpRoute": {"gatewayRef": {"name": "own"}},
+    "inferencePool": {"endpointPicker": {"image": "own"}},
+}  # fmt: skip
+BROKEN = replace(children(OPERATOR), destination_rule=None, route=None, epp=None)
+OF_OPERATOR = {"provider": "istio", "default_gateway_name": OPERATOR.default_gateway_name, "metrics_endpoint_auth": True}  # fmt: skip
+OLD, NEW = replace(OPERATOR, version="v1", kit_image="k1"), replace(OPERATOR, version="v2")
 
 
-def test_others_tell_what_is_missing_here():
-    """So a DestinationRule or a route that is gone is seen to be missing."""
-    whole = children(OPERATOR, "other")
-    broken = replace(children(OPERATOR), destination_rule=None, route=None, epp=None)
-    found = recover([broken, whole])
-    assert found["provider"] == "istio"
-    assert found["default_gateway_name"] == OPERATOR.default_gateway_name
-    assert found["metrics_endpoint_auth"] is True
-
-
-def test_what_stands_in_most_counts():
-    old, new = replace(OPERATOR, version="v1", kit_image="k1"), replace(OPERATOR, version="v2")
-    services = [children(old, "a"), children(new, "b"), children(new, "c")]
-    for order in (services, services[::-1]):
-        assert recover(order)["version"] == "v2"
-        assert recover(order)["kit_image"] == OPERATOR.kit_image
-
-
-def test_a_tie_is_settled_the_same_in_every_pass():
-    services = [children(replace(OPERATOR, version=each), each) for each in ("v1", "v2")]
-    assert recover(services) == recover(services[::-1])
+@rows(
+    ("made", "told", "not_told"),
+    {
+        "the script that unpacks": ([children(OWN_SCRIPT)], {"unpack_script": OWN_SCRIPT.unpack_script}, ()),
+        "none where the step has no image: ours is as good": ([children(replace(OWN_SCRIPT, kit_image=""))], {}, ["unpack_script"]),
+        "GKE is like none": ([children(replace(OPERATOR, provider="gke"))], {"provider": "none"}, ()),
+        "what the resource says itself tells nothing": (
+            [children(OPERATOR, **OWN)], {"provider": "istio"},
+            ["default_engine_image", "default_routing_proxy_image", "default_epp_image", "default_gateway_name"],
+        ),
+        "others tell what is missing here, so that it is seen to be missing": ([BROKEN, children(OPERATOR, "other")], OF_OPERATOR, ()),
+        "what stands in most counts": (
+            [children(OLD, "a"), children(NEW, "b"), children(NEW, "c")], {"version": "v2", "kit_image": OPERATOR.kit_image}, (),
+        ),
+        "a tie is settled the same in every pass": ([children(OLD, "a"), children(NEW, "b")], {}, ()),
+    },
+)  # fmt: skip
+def test_what_was_made_tells_of_the_operator(made, told, not_told):
+    """In whatever order they come."""
+    found = recover(made)
+    assert told.items() <= found.items()
+    assert found.keys().isdisjoint(not_told)
+    assert recover(made[::-1]) == found
