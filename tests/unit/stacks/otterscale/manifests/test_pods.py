@@ -1,12 +1,19 @@
-"""The Deployments of decode and prefill: containers, init containers and accelerators."""
+"""What the objects that the operator makes hold: containers, the endpoint picker, monitors and accelerators."""
 
+import json
 import subprocess
 from dataclasses import replace
+from functools import reduce
+from itertools import product
+from pathlib import Path
 
 import pytest
+import yaml
 
 from reporter.stacks.otterscale.manifests import wanted as gpu
+from reporter.stacks.otterscale.manifests.wanted import config_checksum
 from reporter.stacks.otterscale.objects import Parallelism, Resources
+from tests.tables import rows
 from tests.unit.stacks.otterscale.manifests.building import (
     OPERATOR,
     container,
@@ -16,43 +23,39 @@ from tests.unit.stacks.otterscale.manifests.building import (
     service,
 )
 
+MADE = yaml.safe_load(Path(__file__).with_name("made.yaml").read_text(encoding="utf-8"))
+CASES = {
+    f"{group['what']}: {case['spec']} {case.get('operator', '')}": (group["of"], case)
+    for group in MADE
+    for case in group["cases"]
+}
 SIDE = "VLLM_NIXL_SIDE_CHANNEL_PORT"
 
 
-def test_vllm_with_everything_in_order():
-    reference = {"fieldRef": {"fieldPath": "status.podIP"}}
-    made = container(
-        service(
-            model={"name": "m", "image": "i", "mountPath": "/data"},
-            engine={
-                "image": "vllm:v1",
-                "imagePullPolicy": "Always",
-                "port": 9000,
-                "args": ["--max-model-len", "8192"],
-                "env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": reference}],
-            },
-            decode={"parallelism": {"tensor": 4, "data": 3, "dataLocal": 2}},
-        ),
-        "decode",
-        "vllm",
-    )
-    assert (made["image"], made["imagePullPolicy"]) == ("vllm:v1", "Always")
-    assert made["args"] == [
-        *("/data", "--port", "9000", "--served-model-name", "m"),
-        *("--tensor-parallel-size", "4"),
-        *("--data-parallel-size", "3"),
-        *("--data-parallel-size-local", "2"),
-        *("--max-model-len", "8192"),
-    ]
-    assert made["env"] == [
-        {"name": "TP_SIZE", "value": "4"},
-        {"name": "DP_SIZE", "value": "3"},
-        {"name": "DP_SIZE_LOCAL", "value": "2"},
-        {"name": "A", "value": "1"},
-        {"name": "B", "valueFrom": reference},
-    ]
-    assert made["volumeMounts"][0]["mountPath"] == "/data"
-    assert made["resources"]["limits"] == {"nvidia.com/gpu": "8"}
+@rows(("of", "case"), CASES)
+def test_what_stands_in_an_object(of, case):
+    """`flags` of the picker are pairs, as the operator has them."""
+    settings = {key: tuples(each) for key, each in case.get("operator", {}).items()}
+    operator = replace(OPERATOR, **settings)
+    kind, _, name = of.partition(" ")
+    role, _, named = of.partition("/")
+    made_of = service(name if "." in name else "qwen3", **case["spec"])
+    if name:
+        found = document(made_of, kind, name, operator)
+    else:
+        found = container(made_of, role, named, operator) if named else pod(made_of, role, operator)
+    found = json.loads(json.dumps(found))
+    assert {path: at(found, path) for path in case.get("has", {})} == case.get("has", {})
+    assert found == case.get("is", found)
+
+
+def tuples(value):
+    return tuple(map(tuple, value)) if isinstance(value, list) else value
+
+
+def at(doc, path):
+    """What stands at a place; None for nothing."""
+    return reduce(lambda found, step: (found or {}).get(step), path.split("."), doc)
 
 
 def env(*values):
@@ -122,29 +125,6 @@ def test_ports_from_client_to_model(spec, decode, proxy, *, prefill):
     assert target == [{"number": prefill}]
 
 
-@pytest.mark.parametrize(
-    ("secrets", "listed", "volumes"),
-    [
-        ([], None, ["model", "model-tmp"]),
-        ([{"name": "a"}, {"name": "b"}], ["a", "b"], ["model", "model-tmp", "docker-config"]),
-    ],
-)
-def test_volumes_and_pull_secrets(secrets, listed, volumes):
-    """All secrets are for the kubelet, the first is for the unpacking too."""
-    told = {"name": "m", "image": "i", "imagePullSecrets": secrets}
-    made = pod(service(model=told), "decode")
-    assert [each["name"] for each in made["volumes"]] == volumes
-    assert all(each["emptyDir"] == {} for each in made["volumes"][:2])
-    if listed is None:
-        assert "imagePullSecrets" not in made
-    else:
-        assert [each["name"] for each in made["imagePullSecrets"]] == listed
-        assert made["volumes"][2]["secret"] == {
-            "secretName": "a",
-            "items": [{"key": ".dockerconfigjson", "path": "config.json"}],
-        }
-
-
 @pytest.mark.parametrize("uid", ["", "0d5b"])
 def test_owner(uid):
     """The ModelService owns what is beside it, once it has a uid; nothing owns cluster objects."""
@@ -163,24 +143,6 @@ def test_owner(uid):
 
 
 RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-
-
-def test_vllm_of_the_smallest_service():
-    assert container(service(), "decode", "vllm") == {
-        "name": "vllm",
-        "image": "ghcr.io/llm-d/llm-d-cuda:v0.5.1",
-        "command": ["vllm", "serve"],
-        "args": ["/models", "--port", "8000", "--served-model-name", "Qwen/Qwen3-0.6B"],
-        "env": [
-            {"name": "TP_SIZE", "value": "1"},
-            {"name": "DP_SIZE", "value": "1"},
-            {"name": "DP_SIZE_LOCAL", "value": "1"},
-        ],
-        "ports": [{"name": "http", "containerPort": 8000, "protocol": "TCP"}],
-        "volumeMounts": [{"name": "model", "mountPath": "/models", "readOnly": True}],
-        "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}},
-        "securityContext": RESTRICTED,
-    }
 
 
 TRACED = replace(OPERATOR, tracing_enabled=True, tracing_otel_endpoint="http://otel:4317")
@@ -202,28 +164,6 @@ def test_which_there_are(spec, kit, decode, *, prefill):
         made = pod(service(prefill={}, **spec), role, operator)
         assert [each["name"] for each in made.get("initContainers", [])] == expected
         assert made.get("initContainers") != []
-
-
-@pytest.mark.parametrize("secrets", [[], [{"name": "registry"}]])
-def test_model_unpack(secrets):
-    told = {"name": "m", "image": "reg/m:v1", "mountPath": "/data", "imagePullSecrets": secrets}
-    made = container(service(model=told), "decode", UNPACK)
-    assert {*made} == {"name", "image", "command", "args", "env", "volumeMounts", "securityContext"}
-    assert made["image"] == "ghcr.io/kitops-ml/kitops:v1.11.0"
-    assert made["command"] == ["/bin/sh", "-c"]
-    assert made["env"] == [
-        {"name": "OCI_MODEL_IMAGE", "value": "reg/m:v1"},
-        {"name": "MODEL_MOUNT_PATH", "value": "/data"},
-        {"name": "KITOPS_HOME", "value": "/tmp/model-oci"},
-        *([{"name": "DOCKER_CONFIG", "value": "/.docker"}] if secrets else []),
-    ]
-    config = {"name": "docker-config", "mountPath": "/.docker", "readOnly": True}
-    assert made["volumeMounts"] == [
-        {"name": "model-tmp", "mountPath": "/tmp/model-oci"},
-        {"name": "model", "mountPath": "/data"},
-        *([config] if secrets else []),
-    ]
-    assert made["securityContext"] == RESTRICTED
 
 
 @pytest.mark.parametrize(
@@ -254,22 +194,6 @@ def test_what_the_script_of_model_unpack_does(kit_status, cache, status, *, said
     assert (tmp_path / cache).is_dir() is bool(said)
 
 
-@pytest.mark.parametrize("proxy", [{}, {"connector": ""}], ids=["nothing said", "empty"])
-def test_routing_proxy_of_the_smallest_form(proxy):
-    """A connector that is empty becomes the default when the operator first writes the object."""
-    assert container(service(routingProxy=proxy), "decode", PROXY) == {
-        "name": PROXY,
-        "image": "ghcr.io/llm-d/llm-d-routing-sidecar:v0.6.0",
-        "args": [
-            *("--port", "8000", "--vllm-port", "8200", "--connector", "nixlv2"),
-            "--secure-proxy=false",
-        ],
-        "ports": [{"name": "proxy", "containerPort": 8000, "protocol": "TCP"}],
-        "restartPolicy": "Always",
-        "securityContext": RESTRICTED,
-    }
-
-
 ARGUMENTS = [
     ({"zapEncoder": "json"}, ["--zap-encoder", "json", "--secure-proxy=false"]),
     ({"zapLogLevel": "debug"}, ["--zap-log-level", "debug", "--secure-proxy=false"]),
@@ -286,35 +210,6 @@ ARGUMENTS = [
         ],
     ),
 ]
-
-
-@pytest.mark.parametrize(("proxy", "arguments"), ARGUMENTS)
-def test_arguments_of_the_routing_proxy(proxy, arguments):
-    told = {"image": "proxy:v1", "connector": "lmcache", "targetPort": 8300, **proxy}
-    made = container(service(engine={"port": 9000}, routingProxy=told), "decode", PROXY)
-    assert made["image"] == "proxy:v1"
-    ports = ["--port", "9000", "--vllm-port", "8300", "--connector", "lmcache"]
-    assert made["args"] == [*ports, *arguments]
-
-
-@pytest.mark.parametrize(
-    ("sampler", "argument", "more"),
-    [
-        ("s", "0.5", ["OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"]),
-        ("s", "", ["OTEL_TRACES_SAMPLER"]),
-        ("", "0.5", ["OTEL_TRACES_SAMPLER_ARG"]),
-        ("", "", []),
-    ],
-)
-def test_tracing_of_the_routing_proxy(sampler, argument, more):
-    operator = replace(TRACED, tracing_sampler=sampler, tracing_sampler_arg=argument)
-    made = container(service(routingProxy={}), "decode", PROXY, operator)["env"]
-    assert made[:3] == [
-        {"name": "OTEL_SERVICE_NAME", "value": "llm-d-routing-sidecar"},
-        {"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://otel:4317"},
-        {"name": "OTEL_TRACES_EXPORTER", "value": "otlp"},
-    ]
-    assert [each["name"] for each in made[3:]] == more
 
 
 @pytest.mark.parametrize(
@@ -376,3 +271,42 @@ def test_the_users_resources_stay_but_for_that_key(given, made):
 
 def test_none_are_asked_for_where_the_count_is_0():
     assert gpu.with_accelerators(Resources(), "nvidia", 0) == {}
+
+
+UNIFIED = "3aee930c4fc2cf8c749623ba30a077bd93d5cca0c6513c87a5fe3427b089f2f1"
+DISAGGREGATED = "da2206ceec8c17d0eef3714ea7387e412c7b565661113eef5c0d0fd2b083eb23"
+MODES = [({}, "default-plugins.yaml", UNIFIED), ({"prefill": {}}, "pd-config.yaml", DISAGGREGATED)]
+
+
+@pytest.mark.parametrize(("spec", "key", "checksum"), MODES)
+def test_configuration_is_the_operators_to_the_byte(spec, key, checksum):
+    """The checksums are those of the operator's own texts."""
+    data = document(service(**spec), "ConfigMap", "qwen3-epp-config")["data"]
+    assert [*data] == [key]
+    assert config_checksum(data) == checksum
+
+
+POOL = {"inferencePool": {"endpointPicker": {}}}
+
+
+@pytest.mark.parametrize(
+    ("monitoring", "pod_monitors", "service_monitor"),
+    [
+        (None, True, False),
+        ({}, True, False),
+        ({"podMonitor": {}}, False, False),
+        ({"podMonitor": {"interval": "15s"}}, False, False),
+        ({"podMonitor": {"enabled": False}}, False, False),
+        ({"podMonitor": {"enabled": True}}, True, True),
+    ],
+)
+def test_which_monitors_there_are(monitoring, pod_monitors, service_monitor):
+    """Of prefill only where there is prefill, of the endpoint picker only where a pool names one."""
+    for prefill, pool in product([None, {}], [{}, POOL]):
+        made = documents(service(monitoring=monitoring, prefill=prefill, **pool))
+        wanted = {
+            ("PodMonitor", "qwen3-decode"): pod_monitors,
+            ("PodMonitor", "qwen3-prefill"): pod_monitors and prefill is not None,
+            ("ServiceMonitor", "qwen3-epp"): service_monitor and bool(pool),
+        }
+        assert {key: key in made for key in wanted} == wanted, (prefill, pool)

@@ -8,7 +8,6 @@ from reporter.model.objects import Deployment, DestinationRule, HttpRoute
 from reporter.stacks.otterscale.manifests.names import OperatorSettings, sanitised
 from reporter.stacks.otterscale.manifests.wanted import Children, recover, unwanted, wanted
 from tests.tables import rows
-from tests.unit.stacks.otterscale.manifests import labels
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, documents, names, service
 
 POOL = {"inferencePool": {"endpointPicker": {}}}
@@ -155,19 +154,22 @@ def test_sanitised(text, label):
     assert sanitised(text) == label
 
 
-OF_EPP = labels.epp_metadata("a.b", "devel")
-OF_ROUTING = labels.routing_metadata("a.b", "devel")
+def labelled(name, component):
+    k8s = "app.kubernetes.io"
+    told = {"name": name, "component": component, "part-of": "otterscale-system", "managed-by": "model-operator", "version": "devel"}  # fmt: skip
+    return {f"{k8s}/{key}": value for key, value in told.items()}
 
 
 def test_labels():
     made = {key: each["metadata"].get("labels") for key, each in documents(FULL).items()}
     roles = {
-        (kind, f"a.b-{role}"): labels.role_metadata("a.b", role, "devel")
+        (kind, f"a.b-{role}"): labelled("a.b", f"model-{role}")
         for kind in ("Deployment", "PodMonitor")
         for role in ("decode", "prefill")
     }
-    routing = dict.fromkeys([("InferencePool", "a.b"), ("HTTPRoute", "a.b")], OF_ROUTING)
-    assert made == dict.fromkeys(made, OF_EPP) | roles | routing
+    of_picker = dict.fromkeys(made, labelled("a-b-epp", "epp"))
+    routing = [("InferencePool", "a.b"), ("HTTPRoute", "a.b")]
+    assert made == of_picker | roles | dict.fromkeys(routing, labelled("a.b", "epp"))
 
 
 OTHER = OperatorSettings(
