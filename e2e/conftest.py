@@ -103,7 +103,7 @@ async def _replica(
 ) -> AsyncIterator[Callable[..., Awaitable[Installed]]]:
     """A function that starts a replica of the release: `await replica("a", resync_seconds=5)`.
 
-    By default it is quick: no grace, a pass per second, frequent tries for the Lease.
+    By default it is quick: no grace, a pass per second.
     """
     replicas: list[Installed] = []
 

@@ -21,7 +21,7 @@ from reporter.model.catalogue import (
     CustomWorkload,
 )
 from reporter.model.resource import parse_selector
-from reporter.model.text import is_label, is_label_key, is_subdomain, meant
+from reporter.model.text import is_label, is_subdomain, meant
 
 
 class Emit(StrEnum):
@@ -77,17 +77,6 @@ class ScrapeVia(StrEnum):
     OFF = "off"
 
 
-class ScrapeScheme(StrEnum):
-    HTTP = "http"
-    HTTPS = "https"
-
-
-class LogFormat(StrEnum):
-    AUTO = "auto"
-    CONSOLE = "console"
-    JSON = "json"
-
-
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """The allowed values of a setting, for messages; the rest of the annotation enforces them.
@@ -108,7 +97,6 @@ class SettingError(ValueError):
 ReasonsT = TypeVar("ReasonsT", tuple[str, ...], dict[str, int])
 _ADDRESS: Final = re.compile(r"(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LAST_PORT: Final = 65_535
-_URL_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
 
 
 def bind_address(text: str) -> tuple[str, int] | None:
@@ -202,10 +190,6 @@ def _fits(is_right: Callable[[str], object], what: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _is_path(path: str) -> bool:
-    return bool(_URL_PATH.fullmatch(path)) and ".." not in path
-
-
 DISCOVERED: Final = "dns+"
 """Prefix of a URL that stands for each address of its host name."""
 
@@ -294,12 +278,6 @@ def _is_selector(text: str) -> str:
 
 Selector = Annotated[
     str, AfterValidator(_is_selector), Allowed("a label selector, such as team=ml,!legacy")
-]
-LabelKey = Annotated[
-    str, _fits(is_label_key, "the key of a label"), Allowed("the key of a label, without a value")
-]
-UrlPath = Annotated[
-    str, _fits(_is_path, "a path"), Allowed("a path that begins with /, without a query")
 ]
 LeaseName = Annotated[str, Field(min_length=1), _name_of_object, Allowed("the name of a Lease")]
 Port = Annotated[int, Field(ge=1, le=_LAST_PORT)]

@@ -31,9 +31,6 @@ from reporter.model.text import meant
 
 ENV_PREFIX: Final = "STATUS_REPORTER_"
 
-RENEW_JITTER: Final = 1.2
-"""client-go waits up to this many retry periods between two tries to get the Lease."""
-
 _SCRAPE_SECONDS: Final = {t.ScrapeVia.APISERVER_PROXY: 60}
 _SCRAPE_SECONDS_DIRECT: Final = 15
 
@@ -83,9 +80,6 @@ class EvaluationSettings(BaseModel):
 
     load_balancer_budget_seconds: t.Seconds = 300
     """How long a Gateway may wait for its address, even if graces are off."""
-
-    change_window_seconds: Annotated[int, Field(ge=0, le=86_400)] = 1800
-    """How long before a fault a change is still reported with it; 0 reports no changes."""
 
     weight_download_window_seconds: Annotated[int, Field(ge=1, le=86_400)] = 60
     """How long a download of weights must be slow without interruption before it is reported."""
@@ -147,9 +141,6 @@ class EvaluationSettings(BaseModel):
 
     gateway_auth_deployment: t.DeploymentName = "apikey-authz"
     """Deployment of API-key authentication. Empty: neither API keys nor their CRD."""
-
-    gateway_auth_operator_deployment: t.DeploymentName = "apikey-operator"
-    """Deployment of the operator of API keys. Empty: not probed."""
 
     azure_authz_namespace: t.Namespaces = ()
     """Namespaces where azure-authz may be; the gateway authentication's by default."""
@@ -400,17 +391,8 @@ class EvaluationSettings(BaseModel):
 
 
 class DaemonSettings(EvaluationSettings):
-    scrape_timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0
-    """How long one scrape may take, to the last byte."""
-
     scrape_port: t.Port = 5000
     """Port of the metrics; plain vLLM has 8000."""
-
-    scrape_path: t.UrlPath = "/metrics"
-    """Path of the metrics."""
-
-    scrape_scheme: t.ScrapeScheme = t.ScrapeScheme.HTTP
-    """What the port speaks; certificates are not verified, as they do not name the pods' IPs."""
 
     mirror_to_workload: bool = False
     """Also write each Event about a model on the model itself, in its namespace."""
@@ -433,9 +415,6 @@ class DaemonSettings(EvaluationSettings):
 
     alert_dashboard_url: t.WebUrl = ""
     """Page that alerts link to, such as the dashboard or the report page."""
-
-    subject_series: Annotated[int, Field(ge=0, le=100_000)] = 10_000
-    """Most series of each metric that names subjects; 0 exports none of these metrics."""
 
     metrics_bind_address: t.Address = ":8080"
     """Where /metrics is served; `0` turns it off."""
@@ -460,13 +439,8 @@ class DaemonSettings(EvaluationSettings):
     """Name of the Lease in kube-system."""
 
     lease_duration_seconds: Annotated[float, Field(gt=0, le=600)] = 15.0
-    """How long other replicas wait for a leader that no longer renews the Lease."""
-
-    renew_deadline_seconds: Annotated[float, Field(gt=0, le=600)] = 10.0
-    """How long a leader tries to renew before it gives up."""
-
-    retry_period_seconds: Annotated[float, Field(gt=0, le=600)] = 2.0
-    """Time between two tries to get or renew the Lease."""
+    """How long other replicas wait for a leader that no longer renews the Lease. A leader gives up
+    after two thirds of it."""
 
     log_level: Annotated[
         str,
@@ -474,21 +448,3 @@ class DaemonSettings(EvaluationSettings):
         t.Allowed("debug, info, warning or error"),
     ] = "info"
     """Lowest severity that is logged: debug, info, warning or error."""
-
-    log_format: t.LogFormat = t.LogFormat.AUTO
-    """`console` for people, `json` for machines; `auto`: console if stderr is a terminal."""
-
-    @model_validator(mode="after")
-    def _lease_times_fit(self) -> Self:
-        if not self.lease_duration_seconds > self.renew_deadline_seconds:
-            raise t.SettingError(
-                "lease_duration_seconds",
-                f"more than --renew-deadline-seconds, which is {self.renew_deadline_seconds:g}",
-            )
-        shortest = RENEW_JITTER * self.retry_period_seconds
-        if not self.renew_deadline_seconds > shortest:
-            raise t.SettingError(
-                "renew_deadline_seconds",
-                f"more than {RENEW_JITTER} times --retry-period-seconds, which is {shortest:g}",
-            )
-        return self

@@ -43,13 +43,11 @@ class Form:
             "startup_grace_seconds": self.grace,
             "grace": ",".join(f"{reason}={self.grace}" for reason in _OWN_GRACE),
             "lease_duration_seconds": self.lease.duration,
-            "renew_deadline_seconds": self.lease.renew_deadline,
-            "retry_period_seconds": self.lease.retry,
         }
 
 
 FULL: Final = Form("full", False, LeaseTimes(), resync=5, grace=5)
-SHORT: Final = Form("short", True, LeaseTimes(4.0, 2.8, 0.5), resync=1, grace=0)
+SHORT: Final = Form("short", True, LeaseTimes(4.0), resync=1, grace=0)
 
 
 MACHINE: Final = 10.0

@@ -37,7 +37,7 @@ SHARED_CONTROLLERS: Final[tuple[Controller, ...]] = (
     Controller(
         reason=reasons.CLUSTER_GATEWAY_AUTH,
         part=GATEWAY_AUTH,
-        deployment="gateway_auth_operator_deployment",
+        names=("apikey-operator",),
         namespaces="gateway_auth_namespace",
         observes=True,
         given=("gateway_auth_deployment",),  # the operator exists only together with apikey-authz

@@ -80,7 +80,7 @@ def check(arguments: argparse.Namespace, program: str) -> int:
         from reporter.daemon import logs
 
         # The output reports errors; log lines would come before its first line.
-        logs.configure("error", settings.log_format)
+        logs.configure("error")
     arguments.manifests = single_pass.read_manifests(arguments.manifests)
     if arguments.watch:
         from reporter.cli.rendering import watch

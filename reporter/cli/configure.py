@@ -89,6 +89,16 @@ _GONE: Final = {
     "scrape_max_bytes": "pages may have 8 MiB",
     "scrape_max_series": "pages may have 20,000 series",
     "network_policy_ignored_namespaces": "the namespaces of the chart's defaults are ignored",
+    "change_window_seconds": "changes of the last 30 minutes are reported with a fault",
+    "renew_deadline_seconds": "it is two thirds of --lease-duration-seconds",
+    "retry_period_seconds": "it is two fifteenths of --lease-duration-seconds",
+    "scrape_timeout_seconds": "a scrape may take 5 s",
+    "scrape_path": "pages are read at /metrics",
+    "scrape_scheme": "it is that of the container's readiness probe",
+    "scrape_selector": "pods are found by the label that their controller gives them",
+    "gateway_auth_operator_deployment": "the operator of API keys is Deployment apikey-operator",
+    "subject_series": "there are at most 10,000 series of each metric that names subjects",
+    "log_format": "it is JSON, and text for people on a terminal",
 }
 """Settings of release 0.2.0 that are constants now."""
 
@@ -305,15 +315,14 @@ _FIRST: Final[_Groups] = (
     ("passes, graces and budgets", (
         "resync_seconds", "startup_grace_seconds", "grace",
         "node_boot_budget_seconds", "model_startup_budget_seconds",
-        "load_balancer_budget_seconds", "change_window_seconds", "model_namespaces",
+        "load_balancer_budget_seconds", "model_namespaces",
     )),
     ("metrics of model pods", (
         "weight_download_window_seconds", "weight_download_min_mbps",
         "runtime_reasons", "runtime_window", "runtime_threshold",
     )),
     ("scraping of model pods", (
-        "scrape_via", "scrape_interval_seconds", "scrape_timeout_seconds",
-        "scrape_scheme", "scrape_port", "scrape_path",
+        "scrape_via", "scrape_interval_seconds", "scrape_port",
     )),
     ("events", ("emit", "disable_reasons", "release_namespace", "mirror_to_workload")),
     ("alerts", (
@@ -323,20 +332,17 @@ _FIRST: Final[_Groups] = (
     ("logs of pods that crash", ("pod_logs", "log_signatures")),
     ("components; an empty name switches one off", (
         "components", "istio_namespace", "istiod_deployment",
-        "gateway_auth_namespace", "gateway_auth_deployment", "gateway_auth_operator_deployment",
+        "gateway_auth_namespace", "gateway_auth_deployment",
         "azure_authz_namespace", "azure_authz_deployment", "bbr_namespace", "bbr_deployment",
     )),
 )
 _LAST: Final[_Groups] = (
     ("listeners", (
         "metrics_bind_address", "metrics_authentication", "health_probe_bind_address",
-        "report_bind_address", "report_hosts", "subject_series",
+        "report_bind_address", "report_hosts",
     )),
-    ("leading", (
-        "leader_elect", "leader_election_id",
-        "lease_duration_seconds", "renew_deadline_seconds", "retry_period_seconds",
-    )),
-    ("logging", ("log_level", "log_format")),
+    ("leading", ("leader_elect", "leader_election_id", "lease_duration_seconds")),
+    ("logging", ("log_level",)),
 )
 # fmt: on
 
@@ -471,10 +477,8 @@ _METAVARS: Final = {
     "NAME=VALUE": ("_threshold", "components"),
     "STACK=MODE": ("stacks",),
     "MBPS": ("_mbps",),
-    "NUMBER": ("_series",),
-    "KEY": ("_selector",),
     "PORT": ("_port",),
-    "PATH": ("_path", "kubeconfig"),
+    "PATH": ("kubeconfig",),
     "FILE": ("log_signatures", "dialects", "_file"),
     "URL": ("_url",),
 }

@@ -106,7 +106,7 @@ def _collect(
     from reporter.cli.saved_pages import learn_pages, members_of_pages
     from reporter.daemon import logs
 
-    logs.configure("error", settings.log_format)
+    logs.configure("error")
     try:
         collection, pages = asyncio.run(_read(settings, namespace, seconds))
     except KubeError as error:

@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
         ) from None
     from reporter.daemon import logs
 
-    logs.configure("error", settings.log_format)
+    logs.configure("error")
     arguments.url = (arguments.url or "").rstrip("/")
     serve(arguments, settings)
     return 0

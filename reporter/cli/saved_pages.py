@@ -27,7 +27,7 @@ from reporter.metrics.pages.reader import UnreadablePage
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.samples.sample import Failure, PodName, Scrape, Target, sample_of
 from reporter.metrics.samples.window import NONE, History, Judged, PodSamples
-from reporter.metrics.scraping.attempt import MOST_AT_ONCE, Endpoint, FetchLimits, ProxiedFetch
+from reporter.metrics.scraping.attempt import LIMITS, MOST_AT_ONCE, ProxiedFetch
 from reporter.metrics.scraping.targets import ScrapeFailed, find_targets, pod_addresses
 from reporter.model.evidence import LogCause
 from reporter.model.instant import Instant
@@ -121,7 +121,7 @@ def _judged(target: Target, pages: Sequence[SavedPage], settings: EvaluationSett
 
 
 def _scrape(page: SavedPage) -> Scrape:
-    most = FetchLimits().bytes
+    most = LIMITS.bytes
     at = Instant(page.at, page.at - _EPOCH)
     try:
         body = page.content
@@ -171,9 +171,7 @@ async def scrape(
 
     A page that cannot be fetched is left out: without it nothing is judged, so nothing is wrong.
     """
-    endpoint = Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
-    limits = FetchLimits(settings.scrape_timeout_seconds)
-    fetch = ProxiedFetch(client, endpoint, limits)
+    fetch = ProxiedFetch(client, settings.scrape_port)
     slots = asyncio.Semaphore(MOST_AT_ONCE)
     pages: list[DumpedPage] = []
 

@@ -371,7 +371,7 @@ async def listening(
     )
     pages = server.Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
     async with server.Servers(before_close=page.close) as servers, AsyncExitStack() as stack:
-        of_subjects = SubjectMetrics(state.report, settings.subject_series)
+        of_subjects = SubjectMetrics(state.report)
         exported = server.MetricsPage(
             LiveMetrics(connection.metrics, state), of_subjects, state.report
         )

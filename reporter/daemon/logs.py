@@ -11,7 +11,6 @@ import structlog
 from reporter.metrics.samples.sample import Scrape, Target
 from reporter.model.report import ReadySubject, Report, ResolvedFinding
 from reporter.model.text import redact
-from reporter.setting_types import LogFormat
 from reporter.sinks.words import mute_place
 
 MUTES_LOGGED: Final = 10
@@ -24,8 +23,8 @@ that many lines would block the event loop. Events and the report have them all.
 _ChangeT = TypeVar("_ChangeT")
 
 
-def configure(level: str, format_: LogFormat) -> None:
-    console = format_ is LogFormat.CONSOLE or (format_ is LogFormat.AUTO and sys.stderr.isatty())
+def configure(level: str) -> None:
+    """Log to stderr: for people if it is a terminal, else a JSON object on each line."""
     processors: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -34,7 +33,9 @@ def configure(level: str, format_: LogFormat) -> None:
         _redact,
     ]
     renderer: structlog.types.Processor = (
-        structlog.dev.ConsoleRenderer() if console else structlog.processors.JSONRenderer()
+        structlog.dev.ConsoleRenderer()
+        if sys.stderr.isatty()
+        else structlog.processors.JSONRenderer()
     )
     structlog.configure(
         processors=[*processors, renderer],

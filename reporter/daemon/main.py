@@ -92,11 +92,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
             name=settings.leader_election_id,
             # As in client-go's examples: a pod keeps its name when its container restarts.
             identity=f"{instance}_{secrets.token_hex(4)}",
-            times=LeaseTimes(
-                duration=settings.lease_duration_seconds,
-                renew_deadline=settings.renew_deadline_seconds,
-                retry=settings.retry_period_seconds,
-            ),
+            times=LeaseTimes(settings.lease_duration_seconds),
             hand_on=lambda: passes.to_hand_on,
         )
     leading = elector.is_leader if elector is not None else lambda: True
@@ -189,7 +185,7 @@ SWITCH_SECONDS: Final = 0.0005
 async def run_daemon(
     settings: DaemonSettings, *, kubeconfig: Path | None = None, context: str | None = None
 ) -> int:
-    logs.configure(settings.log_level, settings.log_format)
+    logs.configure(settings.log_level)
     sys.setswitchinterval(SWITCH_SECONDS)
     spare_the_old()
     stop = asyncio.Event()

@@ -70,17 +70,15 @@ async def run_scraper(
 ) -> None:
     if settings.scrape_via is ScrapeVia.OFF:
         await asyncio.Event().wait()
-    endpoint = attempt.Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
-    limits = attempt.FetchLimits(settings.scrape_timeout_seconds)
     page = PageLimits(clock=time.thread_time)
     concurrency = CONCURRENCY
     async with AsyncExitStack() as stack:
         fetch: attempt.Fetch
         if settings.scrape_via is ScrapeVia.APISERVER_PROXY:
-            fetch = attempt.ProxiedFetch(client, endpoint, limits)
+            fetch = attempt.ProxiedFetch(client, settings.scrape_port)
             concurrency = attempt.MOST_AT_ONCE
         else:
-            fetch = await stack.enter_async_context(attempt.DirectFetch(endpoint, limits))
+            fetch = await stack.enter_async_context(attempt.DirectFetch(settings.scrape_port))
         servers = await server_addresses(client.server)
         finder = Finder(cluster, settings, servers, refusing=observer.refusing)
         read = partial(read_page, limits=page)

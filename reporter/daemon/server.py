@@ -45,7 +45,7 @@ _LOCKED_DOWN: Final = {
 _NOT_SCRAPED: Final = (
     "this pod was not scraped: it does not run, has no address or one outside of the nodes' "
     "podCIDRs,"
-    " lacks the label of --scrape-selector, its subject does not exist, or scraping is off"
+    " lacks the label that names its subject, its subject does not exist, or scraping is off"
 )
 
 

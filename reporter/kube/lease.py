@@ -59,23 +59,22 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LeaseTimes:
-    """Seconds: `duration` > `renew_deadline` > 1.2 x `retry`, as in client-go.
+    """Seconds. Candidates wait for `duration`; a leader starts no request later than
+    `renew_deadline` after its last renewal. Both try every `retry`.
 
-    Candidates wait for `duration`; a leader starts no request later than `renew_deadline` after its
-    last renewal.
+    The ratios are those of Kubernetes' own components, 15 : 10 : 2 (client-go,
+    tools/leaderelection/leaderelection.go); they meet its conditions for every duration.
     """
 
     duration: float = 15.0
-    renew_deadline: float = 10.0
-    retry: float = 2.0
 
-    def __post_init__(self) -> None:
-        if not self.duration > self.renew_deadline > _JITTER * self.retry > 0:
-            raise ValueError(
-                f"lease {self.duration} s, renew deadline {self.renew_deadline} s, retry period "
-                f"{self.retry} s: the lease must exceed the renew deadline, and that 1.2 times "
-                "the retry period"
-            )
+    @property
+    def renew_deadline(self) -> float:
+        return self.duration * 10 / 15
+
+    @property
+    def retry(self) -> float:
+        return self.duration * 2 / 15
 
     @property
     def patience(self) -> float:

@@ -175,8 +175,7 @@ class RequiredKind:
 class ScrapedPods:
     """The pods of a stack that serve metrics.
 
-    The value of `label` names the subject in the pod's namespace; if it is empty, `label_setting`
-    is the setting with the label.
+    The value of `label` names the subject in the pod's namespace.
 
     `container` is the name of the container that serves; its image must contain one of `images`, if
     given, as servers that are not judged may use the same name. With `images` only, for stacks
@@ -191,8 +190,7 @@ class ScrapedPods:
     """
 
     kind: SubjectKind
-    label: str = ""
-    label_setting: SettingName = ""
+    label: str
     labels: Labels = field(default_factory=dict)
     container: str = ""
     images: tuple[str, ...] = ()

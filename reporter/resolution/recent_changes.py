@@ -29,7 +29,7 @@ from reporter.model.reason import EventType
 from reporter.model.report import BLIND, Disposition, SpecChange
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
-from reporter.resolution.seen_changes import LATE, writes_of
+from reporter.resolution.seen_changes import LATE, WINDOW, writes_of
 from reporter.resolution.state import Candidate, PassState
 from reporter.snapshot.snapshot import Snapshot
 
@@ -52,17 +52,12 @@ def changes_before(candidate: Candidate, state: PassState) -> tuple[SpecChange, 
     Once a fault fires with a change, no changes are added, and after a while none are searched:
     what came before a fault is known soon.
     """
-    window = timedelta(seconds=state.settings.change_window_seconds)
-    if (
-        not window
-        or candidate.reason.type is not EventType.WARNING
-        or candidate.reason.name == BLIND
-    ):
+    if candidate.reason.type is not EventType.WARNING or candidate.reason.name == BLIND:
         return ()
     now, episode = state.now, candidate.episode
     # A fault whose start is unknown may have begun just now.
     began = candidate.since(now) if candidate.age_known(now) else now.wall
-    first, last = began - window, began + _INACCURATE
+    first, last = began - WINDOW, began + _INACCURATE
     known = episode.shown.changes if episode else ()
     settled = False
     if episode and episode.fired:  # a thousand lasting causes must cost nothing

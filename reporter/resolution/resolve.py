@@ -238,9 +238,7 @@ def resolve(
         memory=take_up(records, memory, known, now=now, catalogue=settings.catalogue),
         records=records,
         handed=handed,
-        changes=look_for_changes(
-            memory.changes, snapshot, now, window=timedelta(seconds=settings.change_window_seconds)
-        ),
+        changes=look_for_changes(memory.changes, snapshot, now),
         steps=steps,
         known=known,
     )

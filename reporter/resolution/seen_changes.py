@@ -169,6 +169,9 @@ MOST_CHANGES: Final = 1000
 MOST_BYTES: Final = 256 * 1024
 """Maximum bytes of their texts; the oldest are dropped first."""
 
+WINDOW: Final = timedelta(minutes=30)
+"""How long before a fault a change is reported with it: a rollout may take so long to fail."""
+
 LATE: Final = timedelta(minutes=10)
 """How long after its beginning a fault may be seen."""
 
@@ -213,12 +216,8 @@ class SeenChanges:
         return {place: tuple(each) for place, each in found.items()}
 
 
-def look_for_changes(
-    before: SeenChanges, snapshot: Snapshot, now: Instant, *, window: timedelta
-) -> SeenChanges:
-    """Return the changes seen up to now that are young enough for `window`; 0 turns this off."""
-    if not window:
-        return before
+def look_for_changes(before: SeenChanges, snapshot: Snapshot, now: Instant) -> SeenChanges:
+    """Return the changes seen up to now that are young enough for a fault that is found late."""
     tables = dict(before.tables)
     for resource, table in snapshot.tables.items():
         state = snapshot.state(resource)
@@ -232,7 +231,7 @@ def look_for_changes(
         # Several stacks may read the same object.
         found = dict.fromkeys(_found(before, tables, served, snapshot=snapshot, at=now.wall))
         changes = _bounded(
-            (*changes, *sorted(found, key=lambda each: each.change.at)), now.wall - window - LATE
+            (*changes, *sorted(found, key=lambda each: each.change.at)), now.wall - WINDOW - LATE
         )
     return SeenChanges(changes, tables, served, now.wall)
 

@@ -297,8 +297,13 @@ class _Firing(NamedTuple):
     subject: Subject
 
 
+MOST_SERIES: Final = 10_000
+"""Most series of each metric that names subjects: more than there are models in one cluster, and
+few enough that Prometheus takes the page (tests/bench/subject_series.py)."""
+
+
 class SubjectMetrics(Collector):
-    def __init__(self, report: Callable[[], Report | None], most: int) -> None:
+    def __init__(self, report: Callable[[], Report | None], most: int = MOST_SERIES) -> None:
         self._report = report
         self._most = most
 
@@ -310,10 +315,8 @@ class SubjectMetrics(Collector):
 
 def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
     """Yield series for up to `most` causes and `most` subjects: each namespace in turn gives its
-    first causes and its worst subjects. Without `most`, yield nothing.
+    first causes and its worst subjects.
     """
-    if not most:
-        return
     fires = Tally(_identity(each) for each in report.findings if each.fires)
     states = sorted(report.states, key=lambda each: WORST_FIRST.index(each.state))
     chosen = _fairly(fires, most, lambda each: each.subject.namespace)
@@ -328,7 +331,7 @@ def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
     yield from _states(_fairly(states, most, lambda each: each.subject.namespace))
     left_out = GaugeMetricFamily(
         "status_reporter_subject_series_left_out",
-        "What has no series because there are more than --subject-series.",
+        "What has no series because there are too many.",
         labels=["metric"],
     )
     left_out.add_metric([FIRING], max(len(fires) - most, 0))

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import aiohttp
 
+from reporter.kube.lease import LeaseTimes
 from tests.attacks.attack import Outcome, attacks
 from tests.bench.api import Api
 from tests.bench.servers import real_server
-from tests.daemon.replica import LEASE, Program
+from tests.daemon.replica import Program
 
 _LEASE = (
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/productionstack-status-reporter"
@@ -54,7 +55,7 @@ async def _store(api: Api, made: Callable[[int], str], count: int) -> None:
 
 async def _attacked(folder: Path, made: Callable[[int], str], count: int) -> Outcome:
     async with real_server(10, folder) as server:
-        replica = Program(server.kubeconfig, "replica", **LEASE)
+        replica = Program(server.kubeconfig, "replica")
         await replica.start()
         try:
             await replica.ready()
@@ -74,7 +75,7 @@ async def _attacked(folder: Path, made: Callable[[int], str], count: int) -> Out
         f"{count} stored; memory {before:.0f} MiB before and {most:.0f} MiB at most, "
         f"/healthz within {slowest:.2f} s, the Lease at most {oldest:.1f} s old, another's fault told after {told:.1f} s"
     )
-    calm = slowest < 1 and oldest < LEASE["renew_deadline_seconds"] and told < 10
+    calm = slowest < 1 and oldest < LeaseTimes().renew_deadline and told < 10
     return Outcome(held=most < _LIMIT_MIB and calm, figure=figure)
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import aiohttp
 
+from reporter.kube.lease import LeaseTimes
 from tests.attacks.attack import Outcome, attacks
-from tests.daemon.replica import LEASE, Program, until
+from tests.daemon.replica import Program, until
 from tests.daemon.stage import BBR, Stage
 from tests.unit.probes.building import document, namespace, pod
 
@@ -32,7 +33,7 @@ class _Seen:
 @asynccontextmanager
 async def _two(folder: Path) -> AsyncIterator[tuple[Stage, list[Program]]]:
     stage = Stage(folder / "kubeconfig.yaml")
-    both = [Program(stage.kubeconfig, each, **LEASE) for each in ("replica-a", "replica-b")]
+    both = [Program(stage.kubeconfig, each) for each in ("replica-a", "replica-b")]
     await stage.up()
     try:
         stage.sandbox.load([{"apiVersion": "v1", **namespace(_PLACE, managed=True)}])
@@ -148,7 +149,7 @@ async def _attacked(folder: Path, attack: Callable) -> Outcome:
         (said,) = await asyncio.gather(watching, return_exceptions=True)
         if not isinstance(said, asyncio.CancelledError):
             raise said
-        calm = seen.oldest < LEASE["renew_deadline_seconds"] and seen.slowest < 3
+        calm = seen.oldest < LeaseTimes().renew_deadline and seen.slowest < 3
         figure = (
             f"in {time.monotonic() - began:.0f} s {len(seen.holders)} holder(s), the Lease at most "
             f"{seen.oldest:.1f} s old, /healthz within {seen.slowest:.2f} s, another's fault told after {told:.1f} s"

@@ -78,7 +78,7 @@ def _(_folder):
     return Outcome(held=through is None, figure=f"the token goes through {through or 'no proxy'}")
 
 
-@attack("a thousand models that do not serve, beside --subject-series=100")
+@attack("a thousand models that do not serve, beside 100 series")
 def _(_folder):
     states = [
         *(SubjectState(Subject(INFERENCESET_KIND, _PLACE, f"m-{number:04}"), ServingState.NOT_SERVING)

@@ -15,7 +15,7 @@ from typing import Final
 from reporter.daemon.pod_scraping import CONCURRENCY, SampleStore
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.samples.sample import Scrape, Target
-from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
+from reporter.metrics.scraping.attempt import Attempts, DirectFetch
 from reporter.metrics.scraping.scraper import Scraper
 from reporter.model.subject import Subject
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
@@ -92,7 +92,7 @@ def _line(name: str, seconds: float, most: float | None = None) -> str:
 
 async def _rounds(settings: FullDaemonSettings) -> tuple[float, float]:
     """Return the least processor time and time of some rounds."""
-    async with _pods(0) as targets, _attempts(targets.port, settings) as scrape:
+    async with _pods(0) as targets, _attempts(targets.port) as scrape:
         store = _store(settings)
         free = asyncio.Semaphore(CONCURRENCY)
 
@@ -114,7 +114,7 @@ async def _rounds(settings: FullDaemonSettings) -> tuple[float, float]:
 async def _with_hanging(settings: FullDaemonSettings) -> tuple[float, float]:
     """Return the longest gaps of the pods that answer, and of those that hang."""
     times: dict[str, list[float]] = defaultdict(list)
-    async with _pods(_HANGING) as targets, _attempts(targets.port, settings) as scrape:
+    async with _pods(_HANGING) as targets, _attempts(targets.port) as scrape:
         store = _store(settings)
 
         async def find() -> tuple[Target, ...]:
@@ -183,9 +183,8 @@ async def _pods(hanging: int) -> AsyncIterator[_Targets]:
 
 
 @asynccontextmanager
-async def _attempts(port: int, settings: FullDaemonSettings) -> AsyncIterator[Attempts]:
-    limits = FetchLimits(settings.scrape_timeout_seconds)
-    async with DirectFetch(Endpoint(port=port), limits) as fetch:
+async def _attempts(port: int) -> AsyncIterator[Attempts]:
+    async with DirectFetch(port) as fetch:
         with Attempts(fetch, read_page) as attempts:
             yield attempts
 

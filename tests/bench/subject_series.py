@@ -19,7 +19,6 @@ from reporter.model.report import (
     SubjectState,
 )
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
-from reporter.settings import DaemonSettings
 from reporter.sinks.own_metrics import SubjectMetrics
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
@@ -83,7 +82,6 @@ def _same(report: Report) -> Report:
 
 def main() -> int:
     """Print a row for each size and state of a fleet."""
-    most = DaemonSettings.model_fields["subject_series"].default
     write = sys.stdout.write
     write(
         "| models | of which do not serve | series | kB | ms |\n| --- | --- | --- | --- | --- |\n"
@@ -91,7 +89,7 @@ def main() -> int:
     for models in (1000, 5000):
         for failing, alone in ((0, False), (models // 10, True), (models, False), (models, True)):
             report = _report(models, failing=failing, alone=alone)
-            exported = SubjectMetrics(partial(_same, report), most)
+            exported = SubjectMetrics(partial(_same, report))
             took = []
             for _ in range(_ROUNDS):
                 began = time.process_time()

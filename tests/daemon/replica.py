@@ -21,21 +21,12 @@ from reporter.stacks.settings import FullDaemonSettings
 PATIENCE_SECONDS = 40.0
 """How long a condition may take to come true; only a failing test ever waits so long."""
 
-LEASE = {
-    "lease_duration_seconds": 15.0,
-    "renew_deadline_seconds": 10.0,
-    "retry_period_seconds": 1.0,
-}
-"""The usual one, tried for more often: a machine that stutters for seconds costs nobody the Lease."""
-
-SHORT_LEASE = {**LEASE, "lease_duration_seconds": 4.0, "renew_deadline_seconds": 3.5}
+SHORT_LEASE = {"lease_duration_seconds": 5.0}
 """For tests in which a leader ends without releasing it."""
 
-LONG_LEASE = {**LEASE, "lease_duration_seconds": 300.0, "renew_deadline_seconds": 200.0}
-"""For tests that must not wait until it has run out."""
-
-PATIENT_LEASE = {**LONG_LEASE, "retry_period_seconds": 30.0}
-"""For tests of what is logged: no try, which may take one such period, fails because the machine stutters."""
+LONG_LEASE = {"lease_duration_seconds": 300.0}
+"""For tests that must not wait until it has run out, and of what is logged: no try fails because the machine
+stutters."""
 
 
 _inside: set[asyncio.Task[None]] = set()
@@ -116,7 +107,6 @@ class Replica:
             "resync_seconds": 1,
             "startup_grace_seconds": 0,
             "scrape_via": "off",
-            **LEASE,
             **{
                 f"{each.replace('-', '_')}_bind_address": f"127.0.0.1:{port}"
                 for each, port in self.ports.items()
@@ -237,12 +227,12 @@ class Program(Replica):
 
     @property
     def flags(self) -> list[str]:
-        """The settings as flags, and logs that a test can read."""
+        """The settings as flags."""
         settings = {
             name.replace("_", "-"): str(value).lower() if value in (True, False) else value
             for name, value in self.settings.items()
         }
-        return [*(f"--{name}={value}" for name, value in settings.items()), "--log-format=json"]
+        return [f"--{name}={value}" for name, value in settings.items()]
 
     async def start_with(self, *flags: str, **variables: str) -> Self:
         """Start with nothing but these flags and environment variables."""

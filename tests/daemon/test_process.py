@@ -13,7 +13,7 @@ import yaml
 
 from reporter.daemon.passes import Heartbeat, server_now
 from reporter.model.instant import Instant
-from tests.daemon.replica import PATIENT_LEASE, free_port, until
+from tests.daemon.replica import LONG_LEASE, free_port, until
 from tests.daemon.stage import KAITO, Stage
 
 TOKEN = "verysecret.eyJhbGciOiJub25lIn0.token"
@@ -77,7 +77,7 @@ async def test_log_tells_each_change_once_and_no_secret(tmp_path, program, stage
     """One line for each change of a disposition; passes in which nothing changes are silent."""
     locked = Stage(tmp_path / "locked.yaml", token=TOKEN)
     await locked.up()
-    replica = program(**PATIENT_LEASE)
+    replica = program(**LONG_LEASE)
     replica.kubeconfig = locked.kubeconfig
     try:
         await (await replica.start()).ready()
@@ -109,7 +109,7 @@ async def test_log_tells_each_change_once_and_no_secret(tmp_path, program, stage
 @pytest.mark.parametrize("kind", ["away", "forbidden"])
 async def test_log_of_an_outage_does_not_grow_with_every_pass(stage, program, kind):
     """What goes on unchanged is not said again and again."""
-    replica = await (await program(**PATIENT_LEASE).start()).ready()
+    replica = await (await program(**LONG_LEASE).start()).ready()
     await stage.all_ready()
     before = len(replica.lines())
     if kind == "away":

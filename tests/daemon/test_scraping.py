@@ -40,7 +40,7 @@ def _settings(pods):
     windows = (t.KV_CACHE, t.PREEMPTION, t.SCRAPE_FAILING)
     return {
         "scrape_via": "direct", "scrape_interval_seconds": 1, "scrape_port": pods.port,
-        "scrape_timeout_seconds": 3, "weight_download_window_seconds": WINDOW,
+        "weight_download_window_seconds": WINDOW,
         "runtime_window": dict.fromkeys(windows, WINDOW),
     }  # fmt: skip
 

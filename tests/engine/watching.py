@@ -15,7 +15,7 @@ from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import Page, read_page
 from reporter.metrics.samples.sample import ContainerRun, Scrape, Target
 from reporter.metrics.samples.window import PodVerdict
-from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
+from reporter.metrics.scraping.attempt import Attempts, DirectFetch
 from reporter.metrics.scraping.scraper import Scraper
 from reporter.model.subject import Subject
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
@@ -103,8 +103,7 @@ class Watch:
 
     @asynccontextmanager
     async def _watching(self) -> AsyncIterator[None]:
-        limits = FetchLimits(self._settings.scrape_timeout_seconds)
-        async with DirectFetch(Endpoint(port=self._port), limits) as fetch:
+        async with DirectFetch(self._port) as fetch:
             with Attempts(fetch, self._read) as attempts:
                 scraper = Scraper(
                     attempts, self._find, self._tell, period=self._settings.scrape_period,

@@ -168,7 +168,6 @@ def test_names_that_yaml_takes_for_something_else_stay_texts(name):
         "fullnameOverride": name,
         "image.pullSecrets": [name],
         "priorityClassName": name,
-        "scrape.selector": name,
         "serviceAccount": {"create": False, "name": name},
         "networkPolicy.enabled": True,
         "serviceMonitor.enabled": True,

@@ -110,11 +110,6 @@ def walk(node, path=""):
             for address in ("127.0.0.1:8082", "localhost:1", "[::1]:8082", "0")
         ),
         (
-            {"leaderElection.leaseDurationSeconds": 10},
-            "leaderElection.leaseDurationSeconds is 10: it must be more than renewDeadlineSeconds",
-        ),
-        ({"leaderElection.retryPeriodSeconds": 9}, "leaderElection.renewDeadlineSeconds is 10: it must be more than 1.2 times"),
-        (
             {"runtime.windows": {"inferencesetEngineStalled": 20000}},
             "scrape.intervalSeconds is 15: it must be 21 or more, because the longest window is 20000 s",
         ),
@@ -138,10 +133,6 @@ def walk(node, path=""):
             "scrape.intervalSeconds is 15: it must be 21 or more, because the longest window is 20000 s",
         ),
         (
-            {"leaderElection.leaseDurationSeconds": 5, "leaderElection.renewDeadlineSeconds": None},
-            "leaseDurationSeconds is 5: it must be more than renewDeadlineSeconds, which is 10",
-        ),
-        (
             {"serviceMonitor.enabled": True, "serviceMonitor.interval": "5s"},
             "serviceMonitor.scrapeTimeout is 10s: it must not be more than interval, which is 5s",
         ),
@@ -149,6 +140,10 @@ def walk(node, path=""):
             {"controlPlane.weightDownload.metricPort": 8000, "scrape.port": 9000},
             "metricPort is 8000 and scrape.port is 9000: they are two names of one port",
         ),
+        ({"changeWindowSeconds": 0}, "changeWindowSeconds is gone: changes of the last 30 minutes"),
+        ({"scrape.selector": "app"}, "scrape.selector is gone: pods are found by the label"),
+        ({"controlPlane.kthenaNamespace": ["a"]}, "controlPlane.kthenaNamespace is gone: use components.kthena"),
+        ({"controlPlane.lwsDeployment": ""}, "controlPlane.lwsDeployment is gone: use components.lws"),
         (
             {"modelServing.status": "roles", "stacks.kthena": "off"},
             "modelServing.status is roles and stacks.kthena is off: no ModelServing is looked at",

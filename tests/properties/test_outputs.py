@@ -14,7 +14,6 @@ from hypothesis import given
 from reporter.cli import single_pass
 from reporter.cli.rendering import OUTPUTS, view_of
 from reporter.daemon import logs
-from reporter.setting_types import LogFormat
 from reporter.sinks.events.plan import events_of
 from reporter.stacks.settings import FullDaemonSettings
 from tests.credential_forms import BY_KEY, BY_SHAPE, PRIVATE_KEYS
@@ -78,7 +77,7 @@ def outputs(texts, settings_=SETTINGS):
 
 def _logged(report):
     with redirect_stderr(io.StringIO()) as out:
-        logs.configure("info", LogFormat.JSON)
+        logs.configure("info")
         logs.ChangeLog().note(report)
     structlog.reset_defaults()
     return out.getvalue()

@@ -23,7 +23,7 @@ VALUES = {
     "alertmanager.urls": ["http://alertmanager.monitoring:9093"],
     "disableReasons": ["clusterBBRNotReady"],
 }
-"""Renders every rule that there is, but for that of causes without subjects."""
+"""Renders every rule that there is."""
 
 _JOB = "prod-status-reporter-metrics"
 _SERIES = re.compile(r"(\w+)(?:\{(.*)\})?")
@@ -31,13 +31,8 @@ _SERIES = re.compile(r"(\w+)(?:\{(.*)\})?")
 
 @cache
 def rendered() -> dict[str, object]:
-    """Return the groups of rules, with those that are there instead of others."""
-    spec = render(VALUES).one("PrometheusRule")["spec"]
-    group, *served = spec["groups"]
-    there = {rule["alert"] for rule in group["rules"]}
-    (other,) = render(VALUES | {"metrics.subjectSeries": 0}).one("PrometheusRule")["spec"]["groups"]
-    more = [rule for rule in other["rules"] if rule["alert"] not in there]
-    return {"groups": [group | {"rules": [*group["rules"], *more]}, *served]}
+    """Return the groups of rules."""
+    return {"groups": render(VALUES).one("PrometheusRule")["spec"]["groups"]}
 
 
 def alerts() -> dict[str, Document]:

@@ -28,7 +28,6 @@ _RESYNC_SECONDS: Final = 5
 _WINDOW_SECONDS: Final = 30
 """Of all rules, so that memory is as full as it gets when the measurement begins."""
 
-_TIMEOUT_SECONDS: Final = 2
 _WARM_UP_SECONDS: Final = 60
 _START_SECONDS: Final = 120.0
 _FAILED: Final = 1
@@ -116,7 +115,6 @@ def _flags(kubeconfig: Path, port: int, metrics: int, interval: int) -> list[str
         "--scrape-via=direct",
         f"--scrape-port={port}",
         f"--scrape-interval-seconds={interval}",
-        f"--scrape-timeout-seconds={_TIMEOUT_SECONDS}",
         f"--weight-download-window-seconds={_WINDOW_SECONDS}",
         f"--grace={downloads}",
         f"--runtime-window={windows}",

@@ -1,15 +1,17 @@
 {{/* Checks that compare values, which the schema cannot do. */}}
 {{- define "status-reporter.checks" -}}
-{{- with .Values.leaderElection -}}
-{{- $lease := .leaseDurationSeconds | default 15 -}}
-{{- $renew := .renewDeadlineSeconds | default 10 -}}
-{{- $retry := .retryPeriodSeconds | default 2 -}}
-{{- if le (float64 $lease) (float64 $renew) -}}
-{{- fail (printf "leaderElection.leaseDurationSeconds is %v: it must be more than renewDeadlineSeconds, which is %v" $lease $renew) -}}
+{{- range $path, $instead := .Files.Get "files/gone.yaml" | fromYaml -}}
+{{- $value := $.Values -}}
+{{- $is_there := true -}}
+{{- range splitList "." $path -}}
+{{- if and $is_there (kindIs "map" $value) (hasKey $value .) -}}
+{{- $value = index $value . -}}
+{{- else -}}
+{{- $is_there = false -}}
 {{- end -}}
-{{- $shortest := mulf 1.2 $retry -}}
-{{- if le (float64 $renew) $shortest -}}
-{{- fail (printf "leaderElection.renewDeadlineSeconds is %v: it must be more than 1.2 times retryPeriodSeconds, which is %v" $renew $shortest) -}}
+{{- end -}}
+{{- if and $is_there (not (kindIs "invalid" $value)) -}}
+{{- fail (printf "%s is gone: %s" $path $instead) -}}
 {{- end -}}
 {{- end -}}
 {{- $grace := .Values.grace | default dict -}}

@@ -83,7 +83,7 @@ class Picked:
 class Target:
     """A pod to scrape, and the facts about it that are needed to judge its page.
 
-    An unset `port` or `scheme` comes from the settings. `ready_since` is None while the pod is not
+    An unset `port` comes from the settings. `ready_since` is None while the pod is not
     Ready. `containers` has only the container that serves the page: the restart of a sidecar is not
     a restart of the engine. `picked` is None for a model pod.
     """
@@ -94,7 +94,7 @@ class Target:
     address: str
     subject: Subject
     port: int | None = None
-    scheme: str = ""
+    scheme: str = "http"
     node: str = ""
     created: datetime | None = None
     ready: bool = False

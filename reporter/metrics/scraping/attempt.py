@@ -89,10 +89,17 @@ _LARGE_AT_ONCE: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """`seconds` limits one scrape, `bytes` a page, which is never decompressed."""
+    """`seconds` limits one scrape to the last byte, `bytes` a page, which is never decompressed.
+
+    Half of Prometheus' default timeout: an engine that takes longer is not well, and the next
+    scrape is due soon.
+    """
 
     seconds: float = 5.0
     bytes: int = 8 * 2**20
+
+
+LIMITS: Final = FetchLimits()
 
 
 class AnswerReader:
@@ -151,26 +158,24 @@ CONNECT_SECONDS: Final = 2.0
 _READ_BYTES: Final = 2**16
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    scheme: str = "http"
-    port: int = 5000
-    path: str = "/metrics"
+_PATH: Final = "/metrics"
+"""Path of the page, which neither vLLM nor SGLang lets anybody choose."""
 
-    def url(self, target: Target) -> yarl.URL:
-        """Return the URL of a pod's page; yarl puts IPv6 addresses in brackets."""
-        port = target.port or self.port
-        scheme = target.scheme or self.scheme
-        return yarl.URL.build(scheme=scheme, host=target.address, port=port, path=self.path)
+
+def url_of(target: Target, port: int) -> yarl.URL:
+    """Return the URL of a pod's page; yarl puts IPv6 addresses in brackets."""
+    return yarl.URL.build(
+        scheme=target.scheme, host=target.address, port=target.port or port, path=_PATH
+    )
 
 
 class DirectFetch:
     """Fetches pages from pod addresses over its own connections. Close it with `aclose`."""
 
     def __init__(
-        self, endpoint: Endpoint, limits: FetchLimits, reader: AnswerReader | None = None
+        self, port: int, limits: FetchLimits = LIMITS, reader: AnswerReader | None = None
     ) -> None:
-        self._endpoint = endpoint
+        self._port = port
         self._limits = limits
         self._reader = reader or AnswerReader(limits.bytes)
         self._session = aiohttp.ClientSession(
@@ -202,7 +207,7 @@ class DirectFetch:
         with mapped():
             async with asyncio.timeout(self._limits.seconds):
                 answer = await self._session.get(
-                    self._endpoint.url(target),
+                    url_of(target, self._port),
                     headers={**HEADERS, "Connection": "close"},
                     allow_redirects=False,
                 )
@@ -226,9 +231,9 @@ class ProxiedFetch:
     refusal. Only requests that no pod can answer show which of the two it was.
     """
 
-    def __init__(self, client: KubeClient, endpoint: Endpoint, limits: FetchLimits) -> None:
+    def __init__(self, client: KubeClient, port: int, limits: FetchLimits = LIMITS) -> None:
         self._client = client
-        self._endpoint = endpoint
+        self._port = port
         self._limits = limits
         self._reader = AnswerReader(limits.bytes)
 
@@ -241,7 +246,7 @@ class ProxiedFetch:
                     raise await self._classified(target, refusal) from None
 
     async def _fetched(self, target: Target) -> bytes:
-        path = proxy_path(target, self._endpoint)
+        path = proxy_path(target, self._port)
         async with self._client.pod_proxy(path, HEADERS) as answer:
             if answer.status != HTTPStatus.OK:
                 await _require_answer_of_pod(answer)
@@ -271,7 +276,7 @@ class ProxiedFetch:
         to the Kubernetes API), so a refusal also applies to this pod, and no pod can forge it.
         """
         nobody = replace(target, name=f"status-reporter-{token_hex(8)}")
-        path = proxy_path(nobody, self._endpoint)
+        path = proxy_path(nobody, self._port)
         try:
             async with self._client.pod_proxy(path, HEADERS) as answer:
                 return answer.status
@@ -295,11 +300,11 @@ class _Listed(msgspec.Struct, frozen=True):
     items: tuple[msgspec.Raw, ...] = ()
 
 
-def proxy_path(target: Target, endpoint: Endpoint) -> str:
-    scheme = "https:" if (target.scheme or endpoint.scheme) == "https" else ""
-    pod = f"{scheme}{target.name}:{target.port or endpoint.port}"
+def proxy_path(target: Target, port: int) -> str:
+    scheme = "https:" if target.scheme == "https" else ""
+    pod = f"{scheme}{target.name}:{target.port or port}"
     place = api_path("", "v1", "namespaces", target.namespace, "pods")
-    return f"{place}/{quote(pod, safe=':')}/proxy{quote(endpoint.path)}"
+    return f"{place}/{quote(pod, safe=':')}/proxy{_PATH}"
 
 
 async def _require_answer_of_pod(answer: aiohttp.ClientResponse) -> None:

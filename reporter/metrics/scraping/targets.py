@@ -336,8 +336,7 @@ def find(
     For a live cluster, `addresses` says which addresses pods may have. Then only pods of existing
     subjects are scraped, by the daemon and by `dump --metrics`, because a tenant can put any label
     on a pod. Without `addresses` no pod is contacted: the pages are next to a dump. Each stack says
-    which of its pods are scraped. Stacks that pick a container are asked first: the label of the
-    others may be on all pods.
+    which of its pods are scraped.
     """
     if not snapshot.known(PODS):
         return None
@@ -353,7 +352,8 @@ def find(
             refused += 1
     for picker in find_pickers(snapshot, settings, tuple(targets), live=addresses is not None):
         address = usable(picker.pod.status.pod_ip)
-        serving = _Serving(picker.subject, _main(picker.pod), picker.port, "http")
+        main = _status(picker.pod, _main(picker.pod))
+        serving = _Serving(picker.subject, main, picker.port, "http")
         if address is not None and _is_scraped(picker.pod, serving):
             targets.append(replace(_target(picker.pod, serving, address), picked=picker.picked))
     return FoundTargets(tuple(targets), refused)
@@ -362,7 +362,11 @@ def find(
 def _with_pages(
     snapshot: Snapshot, settings: EvaluationSettings
 ) -> Iterator[tuple[Pod, "_Serving"]]:
-    sought = tuple(_sought(settings))
+    sought = [
+        stack.scraped
+        for stack in settings.known_stacks
+        if stack.scraped and settings.stack(stack.name) is not StackMode.OFF
+    ]
     for pod in snapshot[PODS]:
         serving = _serving(pod, sought)
         if serving is not None and _is_scraped(pod, serving):
@@ -374,35 +378,23 @@ class _Serving:
     subject: Subject
     container: ContainerStatus | None
     port: int | None = None
-    scheme: str = ""
+    scheme: str = "http"
     leads: bool = True
 
 
-def _sought(settings: EvaluationSettings) -> Iterator[tuple[str, ScrapedPods]]:
-    scraped = [
-        stack.scraped
-        for stack in settings.known_stacks
-        if stack.scraped and settings.stack(stack.name) is not StackMode.OFF
-    ]
-    for each in sorted(scraped, key=lambda each: not each.picks_container):
-        yield each.label or settings.text_of(each.label_setting), each
-
-
-def _serving(pod: Pod, sought: Sequence[tuple[str, ScrapedPods]]) -> _Serving | None:
-    for label, each in sought:
-        name = pod.metadata.label(label)
+def _serving(pod: Pod, sought: Sequence[ScrapedPods]) -> _Serving | None:
+    for each in sought:
+        name = pod.metadata.label(each.label)
         if name is None:
             continue
         subject = Subject(each.kind, pod.namespace, name)
-        if not each.picks_container:
-            return _Serving(subject, _main(pod), leads=_index(pod, each) == 0)
-        container = _container(pod, each)
+        container = _container(pod, each) if each.picks_container else _main(pod)
         if container is not None:
             return _Serving(
                 subject,
-                _status(pod, container.name),
-                _port(container, each.port),
-                "https" if container.serves_tls else "",
+                _status(pod, container),
+                _port(container, each.port) if each.picks_container else None,
+                "https" if container.serves_tls else "http",
                 _index(pod, each) == 0,
             )
     return None
@@ -447,16 +439,15 @@ def _index(pod: Pod, scraped: ScrapedPods) -> int:
     return int(match["index"]) if match else 0
 
 
-def _main(pod: Pod) -> ContainerStatus | None:
-    """Return the status of the serving container: the first one that is not a mesh proxy."""
-    names = (each.name for each in pod.spec.containers or () if each.name not in _MESH_PROXIES)
-    name = next(names, None)
-    return _status(pod, name) if name is not None else None
+def _main(pod: Pod) -> Container | None:
+    """Return the serving container: the first one that is not a mesh proxy."""
+    containers = pod.spec.containers or ()
+    return next((each for each in containers if each.name not in _MESH_PROXIES), None)
 
 
-def _status(pod: Pod, container: str) -> ContainerStatus | None:
-    statuses = (each for each in pod.status.container_statuses or () if each.name == container)
-    return next(statuses, None)
+def _status(pod: Pod, container: Container | None) -> ContainerStatus | None:
+    name = container.name if container else None
+    return next((each for each in pod.status.container_statuses or () if each.name == name), None)
 
 
 def _is_known(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:

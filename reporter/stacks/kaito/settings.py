@@ -4,15 +4,12 @@ from typing import Self
 
 from pydantic import model_validator
 
-from reporter.setting_types import DeploymentName, LabelKey, Namespaces, SettingError
+from reporter.setting_types import DeploymentName, Namespaces, SettingError
 from reporter.settings import EvaluationSettings
 
 
 class KaitoSettings(EvaluationSettings):
-    """Where KAITO and what it rests on may be, and which of its pods are scraped."""
-
-    scrape_selector: LabelKey = "inferenceset.kaito.sh/created-by"
-    """Label that the pods to scrape carry; its value names their InferenceSet."""
+    """Where KAITO and what it rests on may be."""
 
     kaito_namespace: Namespaces = ("kaito-workspace", "kaito-system")
     """Namespaces where the KAITO controller may be."""

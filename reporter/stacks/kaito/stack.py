@@ -182,7 +182,7 @@ KAITO: Final = Stack(
     ),
     scraped=ScrapedPods(
         kind=reasons.INFERENCESET_KIND,
-        label_setting="scrape_selector",
+        label=reasons.MADE_WITH,
         not_ready=reasons.MODEL_PODS,
     ),
     pickers=reasons.PICKERS,

@@ -92,8 +92,6 @@ def test_the_modes_are_the_defaults():
 def test_pods_that_are_scraped():
     rows = table(section(page("stacks.md"), "## Metrics"), "pods of")
     told = {row[0]: (set(code(row[1])), code(row[2])) for row in rows}
-    (settings,) = (row for row in rows if row[0] == "InferenceSets")
-    assert code(settings[1]) == ["--scrape-selector"]
     for each in SCRAPED:
         resource, *_ = subjects_of(each.stack)
         marks = {each.label, *(f"{key}={value}" for key, value in each.labels.items())}

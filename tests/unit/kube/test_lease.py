@@ -475,17 +475,15 @@ async def test_release_of_a_hung_server_ends():
 async def test_fractions_of_seconds():
     """Periods need not be whole seconds; what is written is rounded up."""
     api = LeaseApi()
-    async with electing(api, "a", LeaseTimes(3.5, 2.5, 0.5)) as elector:
+    async with electing(api, "a", LeaseTimes(3.5)) as elector:
         assert api.spec["leaseDurationSeconds"] == 4
         await asyncio.sleep(10)
         assert elector.is_leader()
 
 
-@pytest.mark.parametrize("periods", [(10, 10, 2), (15, 2.4, 2), (15, 10, 0)])
-def test_periods_that_cannot_work_are_refused(periods):
-    """client-go's conditions on the three periods hold."""
-    with pytest.raises(ValueError, match="renew deadline"):
-        LeaseTimes(*periods)
+def test_the_periods_are_those_of_kubernetes():
+    times = LeaseTimes(15.0)
+    assert (times.renew_deadline, times.retry) == (10.0, 2.0)
 
 
 async def test_lease_that_somebody_deletes_makes_no_second_leader():

@@ -76,9 +76,7 @@ async def test_the_lease_needs_rights_on_one_name_only(client: KubeClient, sandb
     )
     sandbox.access.allow_only([rule])
     leading = asyncio.Event()
-    elector = Elector(
-        client, identity="a", name="lease", times=LeaseTimes(duration=3, renew_deadline=2, retry=1)
-    )
+    elector = Elector(client, identity="a", name="lease", times=LeaseTimes(3))
     task = asyncio.create_task(elector.run(started=leading.set))
     async with asyncio.timeout(10):
         await leading.wait()

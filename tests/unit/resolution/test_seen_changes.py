@@ -1,7 +1,6 @@
 """The changes that a process saw itself: what is compared, reported, and remembered."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -25,7 +24,6 @@ from tests.tables import rows
 from tests.unit.resolution.building import NOON, START, crd, seconds
 from tests.unit.resolution.changing import at
 
-HALF_HOUR = timedelta(minutes=30)
 WEB = DEPLOYMENTS.ref_named("demo", "web")
 READ = ResourceState(Served.SERVED)
 
@@ -57,11 +55,11 @@ def serving(*names, **fields):
     return Snapshot(discovery=Discovery(frozenset(names), **fields))
 
 
-def passes(*snapshots, window=HALF_HOUR):
+def passes(*snapshots):
     """The memory after a pass over each snapshot, a minute apart."""
     seen = SeenChanges()
     for number, snapshot in enumerate(snapshots):
-        seen = look_for_changes(seen, snapshot, START.after(60 * number), window=window)
+        seen = look_for_changes(seen, snapshot, START.after(60 * number))
     return seen
 
 
@@ -276,11 +274,6 @@ def test_a_first_answer_of_discovery_is_compared_with_nothing():
     ]
 
 
-def test_a_process_that_is_not_to_remember_changes_does_not_look():
-    seen = passes(cluster(web(1)), cluster(web(2)), window=timedelta(0))
-    assert seen == SeenChanges()
-
-
 @rows(
     ("entries", "by"),
     {
@@ -302,9 +295,6 @@ def test_who_wrote_last(entries, by):
     assert (found and found.by) == by
 
 
-WINDOW = timedelta(minutes=30)
-
-
 def deployments(replicas, *, count, name="d"):
     objects = [
         Deployment(
@@ -322,7 +312,7 @@ def after(*snapshots, step=60):
     """The memory after a pass over each snapshot, `step` seconds apart."""
     seen, now = SeenChanges(), START
     for snapshot in snapshots:
-        seen = look_for_changes(seen, snapshot, now, window=WINDOW)
+        seen = look_for_changes(seen, snapshot, now)
         now = now.after(step)
     return seen
 
@@ -360,7 +350,7 @@ def test_what_did_not_change_costs_nothing():
 def kept(*changes):
     """The seen changes that are kept."""
     before = SeenChanges(tuple(SeenChange(each, NOON) for each in changes), at=NOON)
-    seen = look_for_changes(before, Snapshot(), START, window=WINDOW)
+    seen = look_for_changes(before, Snapshot(), START)
     return tuple(each.change for each in seen.changes)
 
 

@@ -142,10 +142,6 @@ def test_what_is_worst_off_keeps_its_series_and_the_rest_is_counted():
     }
 
 
-def test_none_exports_nothing_that_names_a_subject():
-    assert exported(report(finding(KAITO), states=(state(CLUSTER, ServingState.SERVING),)), 0) == {}
-
-
 @pytest.mark.parametrize("count", [1000, 5000])
 def test_a_healthy_model_is_one_series(count):
     """docs/performance.md states how many there are of a fleet."""

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from reporter.metrics.samples.sample import Failure
-from reporter.metrics.scraping.attempt import AnswerReader, DirectFetch, Endpoint, FetchLimits
+from reporter.metrics.scraping.attempt import AnswerReader, DirectFetch, FetchLimits, url_of
 from reporter.metrics.scraping.targets import ScrapeFailed
 from tests.unit.metrics.scraping import servers
 from tests.unit.metrics.scraping.servers import PAGE, answer, raw, serving, target
@@ -22,7 +22,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 
 
 async def fetched(port: int, *, limits: FetchLimits = LIMITS, address: str = "127.0.0.1") -> bytes:
-    async with DirectFetch(Endpoint(port=port), limits) as fetch:
+    async with DirectFetch(port, limits) as fetch:
         return await fetch(target(address=address))
 
 
@@ -128,7 +128,7 @@ async def test_the_request(monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     async with serving(answer(headers="Set-Cookie: a=b\r\n")) as server:
-        async with DirectFetch(Endpoint(port=server.port), LIMITS) as fetch:
+        async with DirectFetch(server.port, LIMITS) as fetch:
             await fetch(target())
             await fetch(target())
         head, *lines = server.requests[1].decode().split("\r\n")
@@ -142,16 +142,15 @@ async def test_the_request(monkeypatch):
 
 
 def test_addresses_of_ipv6_are_in_brackets():
-    endpoint = Endpoint("https", 8000, "/metrics/")
-    assert str(endpoint.url(target(address="fd00::1"))) == "https://[fd00::1]:8000/metrics/"
-    assert str(endpoint.url(target(address="10.0.0.1"))) == "https://10.0.0.1:8000/metrics/"
+    tls = target(address="fd00::1", scheme="https")
+    assert str(url_of(tls, 8000)) == "https://[fd00::1]:8000/metrics"
+    assert str(url_of(target(address="10.0.0.1"), 8000)) == "http://10.0.0.1:8000/metrics"
 
 
 def test_a_pod_has_its_own_port_or_the_one_of_the_settings():
     """Pods of different stacks serve their pages on different ports."""
-    endpoint = Endpoint(port=5000)
-    assert endpoint.url(target(port=8123)).port == 8123
-    assert endpoint.url(target()).port == 5000
+    assert url_of(target(port=8123), 5000).port == 8123
+    assert url_of(target(), 5000).port == 5000
 
 
 async def _until(holds: Callable[[], bool]) -> None:
@@ -181,7 +180,7 @@ async def test_large_bodies_wait_for_each_other():
         reader = AnswerReader(limits.bytes)
         fetches = {}
         for server in (held, third, small):
-            fetch = DirectFetch(Endpoint(port=server.port), limits, reader)
+            fetch = DirectFetch(server.port, limits, reader)
             fetches[server.port] = await stack.enter_async_context(fetch)
         holding = [asyncio.create_task(fetches[held.port](target())) for _ in range(2)]
         await _until(lambda: reader.full)
@@ -201,7 +200,7 @@ async def test_none_delays_another():
         fetches = []
         for behaviour, *_ in BAD.values():
             bad = await stack.enter_async_context(serving(behaviour))
-            fetch = DirectFetch(Endpoint(port=bad.port), LIMITS)
+            fetch = DirectFetch(bad.port, LIMITS)
             fetches.append((bad, await stack.enter_async_context(fetch)))
         tasks = {asyncio.create_task(fetch(target())) for _, fetch in fetches}
         await _until(lambda: all(bad.requests for bad, _ in fetches))

@@ -59,7 +59,7 @@ def pickers(*documents, row=ROWS["kaito"], unknown=(), addresses=True, **setting
     own = subject(row.kind, "m")
     of_pods = [] if row is ROWS["kaito"] else [subject(ROWS["kaito"].kind, "m")]
     snapshot = snapshot_of(*documents, own, *of_pods, unknown=dict.fromkeys(unknown, FORBIDDEN))
-    evaluation = FullEvaluationSettings(scrape_selector=KEY, **settings)
+    evaluation = FullEvaluationSettings(**settings)
     targets = find_targets(snapshot, evaluation, PodAddresses() if addresses else None)
     return [each for each in targets or () if each.picked is not None]
 

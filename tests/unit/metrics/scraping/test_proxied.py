@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from reporter.metrics.samples.sample import Failure
-from reporter.metrics.scraping.attempt import Endpoint, FetchLimits, ProxiedFetch, proxy_path
+from reporter.metrics.scraping.attempt import FetchLimits, ProxiedFetch, proxy_path
 from reporter.metrics.scraping.targets import ScrapeFailed
 from tests.unit.kube.scripted import status
 from tests.unit.metrics.scraping.servers import PAGE, target
@@ -19,7 +19,7 @@ IMPATIENT = FetchLimits(seconds=0.2, bytes=100_000)
 
 
 async def fetched(client, limits=LIMITS):
-    return await ProxiedFetch(client, Endpoint(), limits)(target())
+    return await ProxiedFetch(client, 5000, limits)(target())
 
 
 async def failed(client, limits=LIMITS) -> ScrapeFailed:
@@ -29,15 +29,15 @@ async def failed(client, limits=LIMITS) -> ScrapeFailed:
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "path"),
+    ("scheme", "port", "path"),
     [
-        (Endpoint(), "/api/v1/namespaces/n/pods/pod-0:5000/proxy/metrics"),
-        (Endpoint("https", 8443, "/a/m/"), "/api/v1/namespaces/n/pods/https:pod-0:8443/proxy/a/m/"),
+        ("http", 5000, "/api/v1/namespaces/n/pods/pod-0:5000/proxy/metrics"),
+        ("https", 8443, "/api/v1/namespaces/n/pods/https:pod-0:8443/proxy/metrics"),
     ],
 )
-def test_the_path(endpoint, path):
-    """Namespace, scheme, pod, port and path, as the API has them."""
-    assert proxy_path(target(), endpoint) == path
+def test_the_path(scheme, port, path):
+    """Namespace, scheme, pod and port, as the API has them."""
+    assert proxy_path(target(scheme=scheme), port) == path
 
 
 async def test_a_page(client_for):

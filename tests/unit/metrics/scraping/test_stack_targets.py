@@ -3,7 +3,7 @@
 import pytest
 
 from reporter.metrics.samples.sample import ContainerRun
-from reporter.metrics.scraping.attempt import Endpoint, proxy_path
+from reporter.metrics.scraping.attempt import proxy_path, url_of
 from reporter.metrics.scraping.targets import PodAddresses, find_targets
 from reporter.model.subject import Subject
 from reporter.setting_types import StackMode
@@ -136,13 +136,6 @@ def test_pods_of_a_stack_that_is_off_are_not_scraped(row, mode):
     assert names == {"qwen-0"} | ({"m-7d9f8b6c5-24567"} if mode is not StackMode.OFF else set())
 
 
-@every_row
-def test_a_selector_that_all_pods_carry_takes_none_from_another_stack(row):
-    """`--scrape-selector app` names a label that nearly all pods have."""
-    (target,) = found(subject(row.kind, "m"), stack_pod(row), selector="app")
-    assert target.subject.kind is row.kind
-
-
 LLM = next(row for row in SCRAPED if row.stack == "llmisvc")
 PLACE = "leaderworkerset.sigs.k8s.io/worker-index"
 
@@ -157,13 +150,13 @@ def test_the_leader_of_each_group_is_scraped():
     assert [each.name for each in found(subject(LLM.kind, "m"), *pods)] == ["m-kserve-mn-1"]
 
 
-@pytest.mark.parametrize(("scheme", "told"), [("HTTPS", "https"), ("HTTP", ""), (None, "")])
+@pytest.mark.parametrize(("scheme", "told"), [("HTTPS", "https"), ("HTTP", "http"), (None, "http")])
 def test_the_scheme_is_that_of_the_readiness_probe(scheme, told):
     """One setting of KServe makes all pods speak TLS, and nothing else says so of a pod."""
     probe = {"httpGet": {"scheme": scheme}} if scheme else {"exec": {}}
     (target,) = found(subject(LLM.kind, "m"), stack_pod(LLM, container(LLM, readinessProbe=probe)))
     assert target.scheme == told
-    assert Endpoint("http").url(target).scheme == (told or "http")
-    assert proxy_path(target, Endpoint("http")).startswith(
-        f"/api/v1/namespaces/models/pods/{'https:' if told else ''}m-"
+    assert url_of(target, 5000).scheme == told
+    assert proxy_path(target, 5000).startswith(
+        f"/api/v1/namespaces/models/pods/{'https:' if told == 'https' else ''}m-"
     )

@@ -47,9 +47,9 @@ def subject(kind, name="qwen", namespace="models"):
     return document(resource.kind, name, namespace, {"apiVersion": group_version}, made)
 
 
-def found(*documents, selector=KEY):
+def found(*documents):
     snapshot = snapshot_of(*documents, subject(INFERENCESET_KIND))
-    return find_targets(snapshot, FullEvaluationSettings(scrape_selector=selector), PodAddresses())
+    return find_targets(snapshot, FullEvaluationSettings(), PodAddresses())
 
 
 def labels(**more):
@@ -163,8 +163,10 @@ def test_restarts_of_the_container_that_serves_are_told():
     )
 
 
-def test_other_stacks_have_labels_of_their_own():
-    assert [each.subject.name for each in found(model_pod(), selector="app")] == ["qwen"]
+def test_a_pod_that_is_probed_by_tls_is_scraped_by_it():
+    probed = {"name": "main", "readinessProbe": {"httpGet": {"scheme": "HTTPS"}}}
+    (target,) = found(model_pod({"spec": {"containers": [probed]}}))
+    assert (target.scheme, target.port) == ("https", None)
 
 
 def test_unknown_pods_are_not_no_pods():

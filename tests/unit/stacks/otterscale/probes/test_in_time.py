@@ -44,7 +44,7 @@ OPERATOR = [
 ALONE = FullEvaluationSettings(
     istiod_deployment="", kaito_deployment="", gateway_auth_deployment="", bbr_deployment="",
     keda_namespace=(), keda_scaler_deployment="", azure_authz_deployment="",
-    gateway_auth_operator_deployment="", node_provisioner_name="",
+    node_provisioner_name="",
 )  # fmt: skip
 
 
