@@ -15,6 +15,8 @@ minutes.
 """
 
 import asyncio
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -24,7 +26,7 @@ from typing import Final
 import structlog
 
 from reporter.catalogue.resources import AUTOSCALERS, LEASES, VOLUMES
-from reporter.diagnosis.logs import Signature, read_log
+from reporter.diagnosis.logs import LogReading, Signature, read_log
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, WantedRun, together
 from reporter.kube.client import KubeClient
 from reporter.kube.errors import ApiStatusError, KubeError, ServerError, TooManyRequests
@@ -51,6 +53,11 @@ class WantedRead:
     def is_of_verdicts(self) -> bool:
         """Whether verdicts depend on it, so that standbys read it too."""
         return self.lease is not None or self.kind is AUTOSCALERS
+
+    @property
+    def namespace(self) -> str:
+        """The namespace whose faults it explains; empty if any."""
+        return self.events or (self.log.namespace if self.log else "")
 
     @property
     def repeats(self) -> bool:
@@ -116,14 +123,24 @@ class EvidenceReader:
                 # The kubelet no longer has this log, but it may have that of the other run.
                 refused = error
                 continue
-            # In a thread, as a log may be a mebibyte of anything.
-            reading = await asyncio.to_thread(read_log, text, self.signatures)
+            # In a thread, and with a rest for the others: a log may be a mebibyte of anything.
+            reading, seconds = await asyncio.to_thread(_timed, text, self.signatures)
+            await asyncio.sleep(_REST * seconds)
             causes.append(reading.cause)
             if reading.cause.signature and not reading.cause.symptom:
                 break
         if not causes and refused is not None:
             raise refused
         return together(causes)
+
+
+_REST: Final = 4
+"""Pause after a log was searched, in multiples of the processor time that it took."""
+
+
+def _timed(text: str, signatures: Sequence[Signature]) -> tuple[LogReading, float]:
+    began = time.thread_time()
+    return read_log(text, signatures), time.thread_time() - began
 
 
 SECONDS: Final = 0.55
@@ -175,6 +192,7 @@ class EvidenceTask:
     _wanted: WantedEvidence = NOTHING_WANTED
     _crashes: Mapping[EpisodeKey, ContainerLog] = field(default_factory=dict)
     _due: dict[WantedRead, _Due] = field(default_factory=dict)
+    _served: dict[str, float] = field(default_factory=dict)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def joined(self, snapshot: Snapshot) -> Snapshot:
@@ -208,6 +226,8 @@ class EvidenceTask:
                 known.at = min(known.at, known.last + known.pause)
             due[step] = known
         self._due = due
+        places = {step.namespace for step in due}
+        self._served = {place: at for place, at in self._served.items() if place in places}
         logs = {each.key for each in wanted.logs} | {each[:3] for each in crashes.values()}
         self.reader.learned.forget(wanted.at_fault, logs, wanted.leases)
         self._woken.set()
@@ -232,10 +252,16 @@ class EvidenceTask:
         return {step: each for step, each in self._due.items() if leads or step.is_of_verdicts}
 
     def _next(self, now: float) -> WantedRead | None:
-        """Return a read that is due: new ones first, in order, then the one waiting longest."""
+        """Return a read that is due, of the namespace whose turn was longest ago: a tenant may have
+        ever new pods. In a namespace, new ones first, in order, then the one waiting longest.
+        """
         due = {step: each for step, each in self._mine().items() if each.at <= now}
-        new = next((step for step, each in due.items() if each.last < 0), None)
-        return new or min(due, key=lambda step: due[step].at, default=None)
+
+        def order(step: WantedRead) -> tuple[bool, float, float]:
+            turn = self._served.get(step.namespace, -math.inf)
+            return not step.is_of_verdicts, turn, max(due[step].last, 0) and due[step].at
+
+        return min(due, key=order, default=None)
 
     async def _pause(self, now: float) -> None:
         soonest = min((each.at for each in self._mine().values()), default=None)
@@ -248,7 +274,7 @@ class EvidenceTask:
 
     async def _take(self, step: WantedRead, due: _Due) -> None:
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        began = self._served[step.namespace] = loop.time()
         try:
             if await self.reader.take(step, self._wanted):
                 self.changed()

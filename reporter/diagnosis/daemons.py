@@ -10,17 +10,31 @@ node that is known to lack what the DaemonSet brings, and whoever asks decides h
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from reporter.catalogue.resources import DAEMONSETS, PODS
+from reporter.catalogue.resources import DAEMONSETS, INFERENCEPOOLS, PODS
 from reporter.diagnosis import fit
 from reporter.diagnosis.case import why_not_made
 from reporter.model.objects import DaemonSet, Node, TemplateContainer
+from reporter.model.stack import ObjectT
 from reporter.model.text import clean
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
+
+
+def without_tenants(found: Iterable[ObjectT], snapshot: Snapshot) -> tuple[ObjectT, ...]:
+    """Return the objects outside of the namespaces of models, or all if they are nowhere else.
+
+    A tenant may give a pod or DaemonSet the name, labels and image of a part of the nodes.
+    """
+    every, places = tuple(found), snapshot.once(_places_of_models, _places_of_models)
+    return tuple(each for each in every if each.namespace not in places) or every
+
+
+def _places_of_models(snapshot: Snapshot) -> frozenset[str]:
+    kinds = (each for each in snapshot.tables if each.subject_kind is not None)
+    return frozenset(obj.namespace for each in (*kinds, INFERENCEPOOLS) for obj in snapshot[each])
 
 
 class Missing(NamedTuple):
@@ -175,7 +189,7 @@ def _plugins(snapshot: Snapshot) -> tuple[DaemonSet, ...]:
         if not _BESIDE.search(each.name)
         and any(is_plugin_image(one.image) for one in _containers(each))
     )
-    return tuple(islice(found, _MOST))
+    return without_tenants(found, snapshot)[:_MOST]
 
 
 def _containers(daemon: DaemonSet) -> tuple[TemplateContainer, ...]:

@@ -21,6 +21,7 @@ from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, amount
 from reporter.model.text import clean, detail
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
 Ask: TypeAlias = Callable[[Pod], Diagnosis | None]
@@ -192,12 +193,12 @@ def _idle(resource: str, snapshot: Snapshot) -> tuple[Pod, ...]:
 def _plumbing(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
     """Return the pods of device plugins and the GPU operator by node; cached for the pass."""
     apps = {app for app, _ in _CHAIN}
-    found: dict[str, tuple[Pod, ...]] = {}
-    for each in snapshot[PODS]:
-        if is_plugin(each) or each.metadata.label("app") in apps:
-            node = each.spec.node_name or ""
-            found[node] = (*found.get(node, ()), each)
-    return found
+    found = grouped(
+        (each.spec.node_name or "", each)
+        for each in snapshot[PODS]
+        if is_plugin(each) or each.metadata.label("app") in apps
+    )
+    return {node: daemons.without_tenants(pods, snapshot) for node, pods in found.items()}
 
 
 def _no_plugin(node: Node, resource: str, snapshot: Snapshot) -> tuple[str, str, Sureness]:

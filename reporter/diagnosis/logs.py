@@ -24,6 +24,7 @@ that a few rows need.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -496,18 +497,23 @@ def _without_echoes(lines: Iterable[Line]) -> Iterator[Line]:
 def _lines(text: str) -> Iterator[Line]:
     """Yield the cleaned lines of a log, without those logged below a warning."""
     lines = [each for each in re.split(r"[\r\n]+", text) if each.strip()]
-    for number, raw in enumerate(lines[-MOST_LINES:], max(1, len(lines) - MOST_LINES + 1)):
-        yield from _cleaned(number, _TERMINAL.sub("", raw[:_JSON_LINE]))
+    kept = enumerate(lines[-MOST_LINES:], max(1, len(lines) - MOST_LINES + 1))
+    cleaned = (each for number, raw in kept for each in _cleaned(number, raw[:_JSON_LINE]))
+    # A line of JSON may hold thousands of lines.
+    for line, level in deque(cleaned, 2 * MOST_LINES):
+        yield from _stripped(line, level)
 
 
-def _cleaned(number: int, text: str) -> Iterator[Line]:
+def _cleaned(number: int, text: str) -> Iterator[tuple[Line, str]]:
+    """Yield the lines in a line of a log, each with its level if the line was JSON."""
+    text = _TERMINAL.sub("", text)
     second = level = ""
     if (stamp := _STAMP.match(text)) and not _PREFIXES[2].match(text):
         text, second = text[stamp.end() :], stamp["time"]
     if text.startswith("{") and (parsed := _of_json(text)):
         level, text = parsed
     for each in text.split("\n"):
-        yield from _stripped(Line(number, each[:_LINE], second=second), level)
+        yield Line(number, each[:_LINE], second=second), level
 
 
 def _stripped(line: Line, level: str) -> Iterator[Line]:

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from reporter.catalogue.resources import PODS
+from reporter.diagnosis.daemons import without_tenants
 from reporter.diagnosis.devices import Ask
 from reporter.diagnosis.texts import end_of
 from reporter.model.objects import Node, Pod
 from reporter.model.text import clean
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
 _NETWORK_LABELS: Final = (
@@ -49,10 +51,17 @@ def _state(cause: str) -> str:
 
 def _networks(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
     """Return the pods of network plugins that are not Ready, by node."""
-    found: dict[str, tuple[Pod, ...]] = {}
-    for each in snapshot[PODS]:
-        node = each.spec.node_name or ""
-        network = any(each.metadata.label(key) == value for key, value in _NETWORK_LABELS)
-        if each.is_placed and network and not each.status.condition("Ready", "True"):
-            found[node] = (*found.get(node, ()), each)
-    return found
+    found = grouped(
+        (each.spec.node_name or "", each)
+        for each in snapshot[PODS]
+        if each.is_placed
+        and any(each.metadata.label(key) == value for key, value in _NETWORK_LABELS)
+    )
+    return {
+        node: tuple(
+            each
+            for each in without_tenants(pods, snapshot)
+            if not each.status.condition("Ready", "True")
+        )
+        for node, pods in found.items()
+    }

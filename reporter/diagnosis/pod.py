@@ -34,6 +34,7 @@ from reporter.diagnosis.case import (
     why_not_made,
 )
 from reporter.diagnosis.containers import OF_IMAGES, OF_START, of_container, unready
+from reporter.diagnosis.daemons import without_tenants
 from reporter.diagnosis.scheduling import DEFAULT_SCHEDULER, why_unscheduled
 from reporter.diagnosis.storage import bound_claims, why_not_attached
 from reporter.diagnosis.texts import MOUNTS, NODE_REFUSALS, end_of, meaning
@@ -41,6 +42,7 @@ from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
 _OF_SET_UP: Final = (
@@ -211,14 +213,23 @@ def _waits_for_driver(pod: Pod, case: Case) -> bool:
     return pod is case.pod or any(_SOCKET.search(each.message) for each in events)
 
 
-def _unready_daemons(snapshot: Snapshot) -> Mapping[str, list[Pod]]:
+def _unready_daemons(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
     """Return the pods of DaemonSets that are not Ready, by node."""
-    found: dict[str, list[Pod]] = {}
-    for each in snapshot[PODS]:
-        daemon = any(one.kind == "DaemonSet" for one in each.metadata.owner_references or ())
-        if each.spec.node_name and daemon and not each.status.condition("Ready", "True"):
-            found.setdefault(each.spec.node_name, []).append(each)
-    return found
+    found = grouped(
+        (each.spec.node_name, each)
+        for each in snapshot[PODS]
+        if each.spec.node_name
+        and any(one.kind == "DaemonSet" for one in each.metadata.owner_references or ())
+    )
+    return {
+        node: unready
+        for node, pods in found.items()
+        if (unready := tuple(filter(_is_unready, without_tenants(pods, snapshot))))
+    }
+
+
+def _is_unready(pod: Pod) -> bool:
+    return pod.status.condition("Ready", "True") is None
 
 
 def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:

@@ -26,6 +26,7 @@ from reporter.model.objects import (
 )
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
 _GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -125,9 +126,22 @@ def _says_no_queue(workload: KueueWorkload) -> bool:
 def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
     owners = [pod.metadata.uid, *(each.uid for each in pod.metadata.owner_references or ())]
     group = pod.metadata.label(_GROUP_LABEL)
-    for each in snapshot[WORKLOADS].in_namespace(pod.namespace):
-        if each.name == group or any(map(each.metadata.owned_by, filter(None, owners))):
-            yield each
+    of_place = partial(_workloads_by_owner, pod.namespace)
+    named = snapshot[WORKLOADS].get(pod.namespace, group) if group else None
+    if named is not None:
+        yield named
+    for uid in filter(None, owners):
+        yield from snapshot.entry(("Kueue's Workloads", pod.namespace), uid, of_place) or ()
+
+
+def _workloads_by_owner(
+    namespace: str, snapshot: Snapshot
+) -> Mapping[str, tuple[KueueWorkload, ...]]:
+    return grouped(
+        (owner.uid, each)
+        for each in snapshot[WORKLOADS].in_namespace(namespace)
+        for owner in each.metadata.owner_references or ()
+    )
 
 
 def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -> Diagnosis | None:

@@ -36,7 +36,7 @@ from reporter.catalogue.resources import EVENTS
 from reporter.kube import decode, errors
 from reporter.kube.client import KubeClient, Response, api_path
 from reporter.kube.clock import Now, real_now
-from reporter.kube.store import SKIPPED, Key, Store
+from reporter.kube.store import Key, Store, keep_skipped
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
@@ -291,8 +291,8 @@ class Informer(Generic[ObjectT]):
             async with self._taking_turns():
                 held, left_out = self.store.known(page.objects)
             objects.update(held)
-            for each in (*page.skipped, *left_out)[: SKIPPED - len(skipped)]:
-                skipped[each.namespace, each.name] = each
+            for each in (*page.skipped, *left_out):
+                keep_skipped(skipped, each)
             token = page.continue_token
             if not token:
                 break

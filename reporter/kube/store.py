@@ -21,8 +21,8 @@ from reporter.snapshot.decode import skipped
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 Key: TypeAlias = tuple[str, str]
 
-SKIPPED: Final = 1000
-"""Most skipped objects that are kept by name."""
+SKIPPED: Final = 200
+"""Most skipped objects of one kind in one namespace that are kept by name."""
 
 MOST_BYTES: Final = 32 * 2**20
 """Approximate memory limit for one kind's objects in one namespace; a model's pod takes about
@@ -38,6 +38,18 @@ _TOO_MUCH: Final = (
 _TOO_MUCH_IN_ALL: Final = (
     f"the objects of its namespace take more than {MOST_IN_ALL >> 20} MiB of memory"
 )
+
+
+def keep_skipped(known: dict[Key, SkippedObject], each: SkippedObject) -> None:
+    """Add a skipped object; beyond `SKIPPED` one without a name stands for all of its namespace.
+
+    What is left out must not seem not to exist.
+    """
+    if (each.namespace, "") in known:
+        return
+    if sum(place == each.namespace for place, _ in known) >= SKIPPED:
+        each = SkippedObject(each.resource, each.namespace, "", each.cause)
+    known[each.namespace, each.name] = each
 
 
 class Store(Generic[ObjectT]):
@@ -150,8 +162,8 @@ class Store(Generic[ObjectT]):
             held = content if isinstance(content, SkippedObject) else self._held(content, old)
             if not isinstance(held, SkippedObject):
                 self.objects[key] = held
-            elif len(self.skipped) < SKIPPED:
-                self.skipped[key] = held
+            else:
+                keep_skipped(self.skipped, held)
         if self._touched is not None:
             self._touched.add(key)
         self.changes += 1

@@ -48,22 +48,11 @@ def judge_services(scope: SubjectScope[o.KubeObject], ways: Ways, name: str) -> 
     if not snapshot.lacks(r.SERVICES, place, name):
         return
     for route in routes_naming(snapshot, place, kind=r.SERVICES.kind, name=name):
-        if route.namespace != place and not _may_name(route):
-            continue
         text = f"leads to Service {clean(name)}, which does not exist in {clean(place)}"
         action = f"Create Service {clean(place)}/{clean(name)}, or correct the route."
         why = Diagnosis("service-missing", text, "its Service is missing", action, missing=True)
         fault = ParentFault("its Service is missing", text, WRONG_PORT, diagnosis=why)
         yield refused_way(scope, r.HTTPROUTES.ref(route), fault, reason=reason, made=route.created)
-
-
-def _may_name(route: o.HttpRoute) -> bool:
-    """True if a Gateway has looked for a Service that a route names in another namespace.
-
-    Any tenant can name one. Without a ReferenceGrant there, it is refused with RefNotPermitted.
-    """
-    found = (each.condition("ResolvedRefs", "False") for each in route.status.parents or ())
-    return any(each is not None and each.reason == "BackendNotFound" for each in found)
 
 
 def _written(labels: o.Labels) -> str:

@@ -72,7 +72,7 @@ class Ways:
     def routes(self) -> tuple[o.HttpRoute, ...]:
         """The HTTPRoutes of the namespace to its pools and Services; else foreign ones to a pool.
 
-        Any tenant can name a pool: of the foreign routes only the working ones count, if any works.
+        Of the foreign routes only the working ones count, if any works.
         """
         pools = self.naming(r.INFERENCEPOOLS.kind, self.pools)
         own = (
@@ -149,7 +149,11 @@ def judge_pickers(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Fin
             pool_of = f", of InferencePool {pool.name}"
             yield deployment_down(scope, picker, reason=reason, what="endpoint picker", of=pool_of)
         elif gateway := endpoint_pickers.lacks_tls_rule(
-            ways.routes, pool, picker=picker, snapshot=scope.snapshot
+            ways.routes,
+            pool,
+            picker=picker,
+            snapshot=scope.snapshot,
+            roots=scope.settings.istio_namespace,
         ):
             yield scope.finding(
                 reason=reason,
@@ -177,10 +181,6 @@ def judge_routes(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Find
             ref = r.SERVICES.ref(service)
             yield refused_way(scope, ref, fault, reason=reason, made=service.created)
     yield from _by_route(scope, ways, reason=reason)
-    for pool in ways.pools if not ways.routes else ():
-        for route, fault in routing.astray(pool, scope.snapshot):
-            ref = r.HTTPROUTES.ref(route)
-            yield refused_way(scope, ref, fault, reason=reason, made=pool.created)
 
 
 def _by_route(scope: SubjectScope[o.KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:

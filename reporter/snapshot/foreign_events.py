@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from reporter.catalogue.resources import COMPONENT
+from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 from reporter.model.evidence import ForeignEvent
 from reporter.model.objects.base import Timestamp
 from reporter.model.subject import ObjectRef
@@ -46,7 +46,12 @@ class _Series(msgspec.Struct, rename="camel"):
     last_observed_time: Timestamp | None = None
 
 
+class _Metadata(msgspec.Struct):
+    namespace: str | None = None
+
+
 class EventObject(msgspec.Struct, rename="camel"):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
     involved_object: _Reference = msgspec.field(default_factory=_Reference)
     type: str | None = None
     reason: str | None = None
@@ -63,9 +68,9 @@ class EventObject(msgspec.Struct, rename="camel"):
 def foreign_event(event: EventObject) -> ForeignEvent | None:
     source = event.source.component if event.source else None
     component = event.reporting_component or source or ""
-    if component == COMPONENT:
-        return None
     about, series = event.involved_object, event.series or _Series()
+    if component == COMPONENT or _is_of_others(event.metadata.namespace, about.namespace):
+        return None
     times = (series.last_observed_time, event.last_timestamp, event.event_time)
     last = max((each for each in times if each), default=event.first_timestamp)
     return ForeignEvent(
@@ -85,6 +90,16 @@ def foreign_event(event: EventObject) -> ForeignEvent | None:
         last=last,
         count=series.count or event.count or 1,
     )
+
+
+def _is_of_others(place: str | None, about: str | None) -> bool:
+    """Tell whether an Event is about an object of another namespace than its own.
+
+    The API server accepts that with `eventTime`, from anybody who may write Events in any namespace
+    (Kubernetes, pkg/apis/core/validation/events.go). Events about cluster-scoped objects are in
+    `default`.
+    """
+    return place not in (None, "", EVENT_NAMESPACE, about or "default")
 
 
 def by_object(events: Iterable[ForeignEvent]) -> ByObject:

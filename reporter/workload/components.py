@@ -144,9 +144,13 @@ class ControlPlaneComponent:
         existing = (each for each in self.namespaces if table.get("", each))
         return next(existing, self.namespaces[0])
 
-    def sole_place(self, snapshot: Snapshot) -> str:
-        """Return the only namespace that needs it; empty if it belongs there or must exist."""
-        place = "" if self.mode is PartMode.ON else sole_place(self.needs, snapshot)
+    def sole_place(self, snapshot: Snapshot, there: str = "") -> str:
+        """Return the only namespace that needs it; empty if it belongs there or must exist.
+
+        `there` is where it is or was, which counts as a need: any tenant may run its image.
+        """
+        found = dict.fromkeys((*filter(None, (there,)), *places(self.needs, snapshot)))
+        place = "".join(found) if len(found) == 1 and self.mode is not PartMode.ON else ""
         return "" if place in self.namespaces else place
 
     def is_named(self, name: str) -> bool:
@@ -315,10 +319,9 @@ def needed_by(needs: Iterable[Need], snapshot: Snapshot) -> str:
     return next(filter(None, found), "")
 
 
-def sole_place(needs: Iterable[Need], snapshot: Snapshot) -> str:
-    """Return the only namespace that shows some needs; empty if there are several or none."""
-    places = snapshot.once(("places", *needs), partial(_places, tuple(needs)))
-    return places[0] if len(places) == 1 else ""
+def places(needs: tuple[Need, ...], snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the namespaces that show some needs, at most two."""
+    return snapshot.once(("places", *needs), partial(_places, needs))
 
 
 def _places(needs: tuple[Need, ...], snapshot: Snapshot) -> tuple[str, ...]:

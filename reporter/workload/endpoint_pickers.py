@@ -133,20 +133,28 @@ def lacks_tls_rule(
     *,
     picker: o.Deployment,
     snapshot: Snapshot,
+    roots: Iterable[str],
 ) -> str:
     """Return the Istio Gateway that probably cannot call a pool's endpoint picker, or empty.
 
     The picker of the Gateway API Inference Extension serves TLS with its own certificate unless
     configured otherwise, and Istio calls it without TLS unless a DestinationRule for its Service
-    says so (kubernetes-sigs/gateway-api-inference-extension#1488).
+    says so (kubernetes-sigs/gateway-api-inference-extension#1488). It follows the rules of the
+    Gateway's namespace, of the Service's and of the mesh's `roots` (Istio,
+    pilot/pkg/model/push_context.go, destinationRule).
     """
     line = command_line(picker.spec.template)
     reference = pool.spec.endpoint_picker_ref
     if reference is None or not _PICKS.search(line) or _PLAIN.search(line):
         return ""
-    if not snapshot.known(r.DESTINATIONRULES) or any(
-        _covers(rule, pool.namespace, reference.name) for rule in snapshot[r.DESTINATIONRULES]
-    ):
+    if not snapshot.known(r.DESTINATIONRULES):
+        return ""
+    covering = {
+        rule.namespace
+        for rule in snapshot[r.DESTINATIONRULES]
+        if _covers(rule, pool.namespace, reference.name)
+    }
+    if not covering.isdisjoint((pool.namespace, *roots)):
         return ""
     parents = {(each.namespace, each.name) for route in routes for each in parents_of(route)}
     for place, name in sorted(parents):
@@ -154,7 +162,7 @@ def lacks_tls_rule(
         of = (
             snapshot[r.GATEWAYCLASSES].get("", gateway.spec.gateway_class_name) if gateway else None
         )
-        if of is not None and of.spec.controller_name in _ISTIO:
+        if of is not None and of.spec.controller_name in _ISTIO and place not in covering:
             return name
     return ""
 

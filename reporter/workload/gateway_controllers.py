@@ -5,7 +5,7 @@ for controller", and a route or pool has none. Without an address, the Event abo
 Service says what the cloud refuses (kubernetes/cloud-provider, controllers/service).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from reporter.catalogue import resources as r
@@ -20,20 +20,30 @@ from reporter.workload.owners import is_true, warning_about, words
 from reporter.workload.routing import named
 
 _RUN_BY: Final = (
-    ("gateway.envoyproxy.io/", ("envoy-gateway", "ai-gateway-controller")),
-    ("kgateway.dev/", ("kgateway",)),
-    ("agentgateway.dev/", ("agentgateway",)),
-    ("gateway.nginx.org/", ("nginx-gateway", "ngf-nginx-gateway-fabric", "nginx-gateway-fabric")),
-    ("higress.io/", ("higress-controller",)),
+    ("gateway.envoyproxy.io/", "envoy-gateway-system", ("envoy-gateway",)),
+    ("kgateway.dev/", "kgateway-system", ("kgateway",)),
+    ("agentgateway.dev/", "agentgateway-system", ("agentgateway",)),
+    ("gateway.nginx.org/", "nginx-gateway",
+        ("nginx-gateway", "ngf-nginx-gateway-fabric", "nginx-gateway-fabric")),
+    ("higress.io/", "higress-system", ("higress-controller",)),
 )  # fmt: skip
-"""Deployments of controllers by the prefix of their name, the main one first, as their charts call
-them. The second of Envoy Gateway accepts its InferencePools. Istio is a part of its own."""
+"""Controllers by the prefix of their name: the namespace in the installation guide, and the names
+that charts give the Deployment. A Deployment elsewhere may be a tenant's. Istio is a part of its
+own."""
+
+_OF_POOLS: Final = (
+    ("gateway.envoyproxy.io/", "envoy-ai-gateway-system", ("ai-gateway-controller",)),
+)
+"""The same for extensions that accept a Gateway's InferencePools."""
 
 _OWNER: Final = (
     ("gateway.envoyproxy.io/owning-gateway-name", "gateway.envoyproxy.io/owning-gateway-namespace"),
     (GATEWAY_NAME, ""),
 )
-"""Labels of a Gateway's Service with its name and namespace; else it lies in the same one."""
+"""Labels of a Gateway's Service with its name and namespace; else it lies in the same one. A
+tenant's Service may have them, too, so it has to be there or where a controller runs."""
+
+_HOMES: Final = frozenset(place for _, place, _ in _RUN_BY)
 
 
 class Untaken(NamedTuple):
@@ -43,8 +53,11 @@ class Untaken(NamedTuple):
     related: ObjectRef | None = None
 
 
-def why_untaken(gateway: Gateway, snapshot: Snapshot) -> Untaken:
-    """Return why no controller has looked at a Gateway, or has given it an address."""
+def why_untaken(gateway: Gateway, snapshot: Snapshot, *, of_pool: bool = False) -> Untaken:
+    """Return why no controller has looked at a Gateway, or has given it an address.
+
+    With `of_pool`, why none has looked at an InferencePool that it should serve.
+    """
     name = gateway.spec.gateway_class_name
     of_class = snapshot[r.GATEWAYCLASSES].get("", name)
     if of_class is None:
@@ -53,29 +66,36 @@ def why_untaken(gateway: Gateway, snapshot: Snapshot) -> Untaken:
     if is_of_istio(gateway, snapshot):
         return _unbalanced(gateway, snapshot)
     controller = of_class.spec.controller_name
-    names = next((names for begins, names in _RUN_BY if controller.startswith(begins)), ())
-    if down := _down(names, snapshot):
-        fault = judge_deployment(down, snapshot)
-        where = f"Deployment {down.namespace}/{down.name}"
-        why = f": {fault.detail}" if fault else ""
-        return Untaken(
-            f"; the Gateway's controller, {where}, is not available{why}", r.DEPLOYMENTS.ref(down)
-        )
+    if down := _down(controller, _RUN_BY, snapshot):
+        return _is_away("the Gateway's controller", down, snapshot)
+    if of_pool and (down := _down(controller, _OF_POOLS, snapshot)):
+        return _is_away("what accepts its InferencePools", down, snapshot)
     if is_true(of_class.status.condition("Accepted")):
         return _unbalanced(gateway, snapshot)
-    found = deployments_like(snapshot, names=names[:1], labels={}, places=()) if names else ()
+    names = next((names for begins, _, names in _RUN_BY if controller.startswith(begins)), ())
+    found = deployments_like(snapshot, names=names, labels={}, places=()) if names else ()
     lacks = f", and no Deployment {names[0]} is there" if names and not found else ""
     known = lacks if snapshot.absence_known(r.DEPLOYMENTS) else ""
     return Untaken(f"; no controller has accepted its GatewayClass {name} ({controller}){known}")
 
 
-def _down(names: tuple[str, ...], snapshot: Snapshot) -> Deployment | None:
-    """Return the first Deployment of these names of which none is available."""
-    for name in names:
-        found = deployments_like(snapshot, names=(name,), labels={}, places=())
-        if found and not any(map(is_available, found)):
-            return found[0]
+def _down(
+    controller: str, rows: Iterable[tuple[str, str, tuple[str, ...]]], snapshot: Snapshot
+) -> Deployment | None:
+    """Return the Deployment that runs a controller if it is there and none is available."""
+    for begins, place, names in rows:
+        if controller.startswith(begins):
+            found = deployments_like(snapshot, names=names, labels={}, places=(place,))
+            if found and not any(map(is_available, found)):
+                return found[0]
     return None
+
+
+def _is_away(what: str, down: Deployment, snapshot: Snapshot) -> Untaken:
+    fault = judge_deployment(down, snapshot)
+    why = f": {fault.detail}" if fault else ""
+    text = f"; {what}, Deployment {down.namespace}/{down.name}, is not available{why}"
+    return Untaken(text, r.DEPLOYMENTS.ref(down))
 
 
 def _unbalanced(gateway: Gateway, snapshot: Snapshot) -> Untaken:
@@ -93,11 +113,12 @@ def _unbalanced(gateway: Gateway, snapshot: Snapshot) -> Untaken:
 
 def _by_gateway(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Service, ...]]:
     return grouped(
-        ((labels.get(place) or each.namespace, labels[name]), each)
+        ((of, labels[name]), each)
         for each in snapshot[r.SERVICES]
         if each.spec.type == "LoadBalancer" and (labels := each.metadata.labels or {})
         for name, place in _OWNER
-        if name in labels
+        if name in labels and (of := labels.get(place) or each.namespace)
+        if each.namespace in {of, *_HOMES}
     )
 
 

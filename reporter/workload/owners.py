@@ -37,6 +37,9 @@ from reporter.workload.replica_faults import WorkloadFault
 _GENERATIONS: Final = 5
 """How far up owners are followed: pod, StatefulSet, Workspace, InferenceSet, and one to spare."""
 
+_OWNERS: Final = 20
+"""Maximum owners of one object that are followed; controllers set one."""
+
 _Place: TypeAlias = tuple[Resource[KubeObject], KubeObject]
 
 
@@ -56,19 +59,20 @@ def owning_subject(
     own = {(each.group, each.kind) for each in catalogue.of_subject(kind)}
     stack = catalogue.stack_of(kind)
     label = stack.made_with if stack else ""
-    generation: list[_Place] = [(resource, obj)]
+    generation: dict[ObjectRef, _Place] = {resource.ref(obj): (resource, obj)}
     for _ in range(_GENERATIONS):
-        for of, each in generation:
+        for of, each in generation.values():
             is_own = (of.group, of.kind) in own
             name = each.name if is_own else each.metadata.label(label) if label else None
             if name:
                 return Subject(kind, each.namespace, name)
-        generation = [owner for _, each in generation for owner in _owners(each, snapshot)]
+        above = (owner for _, each in generation.values() for owner in _owners(each, snapshot))
+        generation = {of.ref(each): (of, each) for of, each in above}
     return None
 
 
 def _owners(obj: KubeObject, snapshot: Snapshot) -> Iterator[_Place]:
-    for reference in obj.metadata.owner_references or ():
+    for reference in (obj.metadata.owner_references or ())[:_OWNERS]:
         for resource in snapshot.tables:
             if resource.kind == reference.kind:
                 owner = snapshot[resource].get(obj.namespace, reference.name)

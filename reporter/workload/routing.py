@@ -1,7 +1,7 @@
 """Whether requests get through HTTPRoutes, pools and Gateways, by their parents and the mesh."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -327,23 +327,44 @@ def routes_to(
 def routes_naming(
     snapshot: Snapshot, namespace: str, *, kind: str, name: str
 ) -> tuple[o.HttpRoute, ...]:
-    """Return the HTTPRoutes to a backend that are in its namespace or accepted by a Gateway."""
+    """Return the HTTPRoutes to a backend that are in its namespace, then those that it permits."""
     return snapshot.entry("routes by backend", (namespace, kind, name), _by_backend) or ()
 
 
 def _by_backend(snapshot: Snapshot) -> Mapping[tuple[str, str, str], tuple[o.HttpRoute, ...]]:
-    found: dict[tuple[str, str, str], list[o.HttpRoute]] = defaultdict(list)
+    own: dict[tuple[str, str, str], list[o.HttpRoute]] = defaultdict(list)
+    foreign: dict[tuple[str, str, str], list[o.HttpRoute]] = defaultdict(list)
     for route in snapshot[r.HTTPROUTES]:
-        accepted = any(each.condition("Accepted", "True") for each in route.status.parents or ())
         backends = {
             (each.namespace or route.namespace, each.kind or r.SERVICES.kind, each.name)
             for rule in route.spec.rules or ()
             for each in rule.backend_refs or ()
         }
+        is_permitted = _is_permitted(route, {place for place, _, _ in backends})
         for backend in backends:
-            if accepted or backend[0] == route.namespace:
-                found[backend].append(route)
-    return {backend: tuple(routes[:_NEAR]) for backend, routes in found.items()}
+            if backend[0] == route.namespace:
+                own[backend].append(route)
+            elif is_permitted:
+                foreign[backend].append(route)
+    return {
+        backend: (*own[backend][:_NEAR], *foreign[backend][:_NEAR])
+        for backend in {**own, **foreign}
+    }
+
+
+def _is_permitted(route: o.HttpRoute, places: Collection[str]) -> bool:
+    """Tell whether the namespaces of a route's backends are known to permit their references.
+
+    Any tenant may name a backend of another one; without a ReferenceGrant there, a Gateway refuses
+    it with RefNotPermitted. A condition names no backend: if it says that one is not found, others
+    of another namespace may not be permitted.
+    """
+    for entry in route.status.parents or ():
+        refused = entry.condition("ResolvedRefs", "False")
+        missed = refused is not None and refused.reason == "BackendNotFound" and len(places) == 1
+        if entry.condition("Accepted", "True") and (missed or serves(entry)):
+            return True
+    return False
 
 
 def pool_names(route: o.HttpRoute, group: str) -> tuple[str, ...]:

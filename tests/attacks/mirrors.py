@@ -9,8 +9,9 @@ from reporter.resolution.message import SUPPRESSING
 from reporter.sinks.mirror.plan import MirrorPlan, MirrorPurpose, MirrorWrite
 from reporter.sinks.mirror.writer import MirrorWriter
 from tests.attacks.attack import Outcome, attack, attacks
+from tests.unit.probes.building import namespace, snapshot_of
 from tests.unit.resolution.building import Resolver, finding
-from tests.unit.sinks.mirror.building import EPP, GATEWAY, HARNESS, fired, planned
+from tests.unit.sinks.mirror.building import EPP, GATEWAY, HARNESS, OBJECTS, fired, planned
 
 _PODS = "inferencesetModelPodsNotReady"
 _OURS = ("(suppressing downstream", "(also: ", "(node ")
@@ -24,13 +25,32 @@ _SERVICE = ObjectRef("v1", "Service", "infra", _SECRET, "uid-s")
         "a foreign Gateway's condition": fired(related=_FOREIGN, message=f"Gateway infra/gw: Programmed is False, {_SECRET}"),
         "who changed a foreign Gateway": fired(message=f"Gateway infra/gw is not programmed (changed by {_SECRET} at 11:58:00Z)"),
         "whether a foreign Service is there": fired(related=_SERVICE, message=f"{_SERVICE} does not exist"),
+        "whose pods hold the devices": fired(message=f"pod llama-0: gpu-1 has no GPU left, infra/{_SECRET} holds 4"),
+        "whose pods keep others away": fired(message=f"pod llama-0: pods that run there exclude it (infra/{_SECRET}: podAntiAffinity to a=b)"),
+        "which pod of a driver fails": fired(message=f"pod llama-0: its pod infra/{_SECRET}-1.x there fails: no memory."),
         "the same of a namespace's own Gateway": fired(HARNESS, related=GATEWAY, message=f"Service infra/{_SECRET} is away"),
     }
 )  # fmt: skip
 def _(_folder, record):
-    mirrors = [each.mirror for each in planned(record).writes]
+    snapshot = snapshot_of(*OBJECTS, namespace("infra"))
+    mirrors = [each.mirror for each in planned(record, snapshot=snapshot).writes]
     told = [each for each in mirrors if _SECRET in f"{each.message} {each.related}"]
     return Outcome(held=not told, figure=f"{len(mirrors)} mirror(s), {len(told)} tell it")
+
+
+@attack("images and paths are no pods of another namespace")
+def _(_folder):
+    """What a mirror may say of the model itself stays."""
+    texts = ("vllm/vllm-openai:v0.9 is not found", "/models/llama is empty", "a.io/vllm/x@sha256:0")
+    snapshot = snapshot_of(*OBJECTS, *map(namespace, ("vllm", "models")))
+    told = [
+        mirror.mirror.message
+        for text in texts
+        for mirror in planned(fired(message=text), snapshot=snapshot).writes
+    ]
+    return Outcome(
+        held=told == [*texts], figure=f"{len(told)} mirrors, {len({*texts} & {*told})} tell all"
+    )
 
 
 async def _delays() -> dict[str, float]:

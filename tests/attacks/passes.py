@@ -8,15 +8,20 @@ from itertools import chain
 
 import msgspec
 
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, PODS, WORKLOADS
+from reporter.diagnosis.queues import why_in_line
 from reporter.evaluation import evaluate, evaluate_again
-from reporter.model.objects import MUTE, MUTE_UNTIL
+from reporter.model.objects import MUTE, MUTE_UNTIL, KueueWorkload
 from reporter.probes.reuse import Answered
 from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import resolve
+from reporter.snapshot.snapshot import ResourceState, Served
 from reporter.snapshot.table import table_of
+from reporter.stacks import BUILT_IN
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.attacks.attack import Outcome, attacks
+from reporter.workload.owners import owning_subject
+from tests.attacks.attack import Outcome, at_most, attack, attacks, growth, held
 from tests.unit.probes.building import at, deployment, document, namespace, pod, snapshot_of
 
 _PLACE = "tenant"
@@ -232,3 +237,47 @@ def _counted(calls, what, work):
         return work()
     finally:
         sys.setprofile(before)
+
+
+@attack("an object that owns itself a hundred times")
+def _(_folder):
+    itself = {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "HTTPRoute",
+        "name": "r",
+        "uid": "uid-r",
+    }
+    route = document("HTTPRoute", "r", _PLACE, {"metadata": {"ownerReferences": [itself] * 100}})
+    snapshot = snapshot_of(route)
+    obj = snapshot[HTTPROUTES].get(_PLACE, "r")
+    before = time.process_time()
+    with at_most(3):
+        owning_subject(HTTPROUTES, obj, INFERENCESET_KIND, snapshot=snapshot, catalogue=BUILT_IN)
+    return held(f"{(time.process_time() - before) * 1e3:.0f} ms")
+
+
+@attack("pods that wait for Kueue, beside as many Workloads of others")
+def _(_folder):
+    gates = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+    pods = [document("Pod", f"p-{number}", _PLACE, {"spec": gates}) for number in range(1_600)]
+
+    def work(count):
+        snapshot = snapshot_of(*pods[:count])
+        metadata = {
+            "namespace": _PLACE,
+            "ownerReferences": [{"kind": "Pod", "name": "x", "uid": "x"}],
+        }
+        made = [{"metadata": {**metadata, "name": f"k-{number}"}} for number in range(count)]
+        tables = {
+            **snapshot.tables,
+            WORKLOADS: table_of(msgspec.convert(made, list[KueueWorkload])),
+        }
+        states = {**snapshot.states, WORKLOADS: ResourceState(Served.SERVED)}
+
+        def ask():
+            whole = replace(snapshot, tables=tables, states=states)
+            return [why_in_line(each, whole) for each in whole[PODS]]
+
+        return ask
+
+    return growth(work, 200)

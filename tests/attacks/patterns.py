@@ -3,6 +3,7 @@
 import time
 from functools import partial
 
+from reporter.diagnosis.logs import built_in, read_log
 from reporter.model.text import clean, clean_lines, redact
 from tests.attacks.all_patterns import Run, all_patterns, made_in_functions, runs_for, use
 from tests.attacks.attack import Outcome, TookTooLongError, at_most, attack, attacks, growth
@@ -81,6 +82,27 @@ def _(folder, part):
 def _(folder):
     more = made_in_functions() - MADE_IN_FUNCTIONS
     return Outcome(held=not more, figure=f"{sorted(more) or 'none'} beside those that are tried")
+
+
+_LINE = '{{"level": "error", "msg": "{}"}}\n'
+LOGS = {
+    "other lines in a line of JSON": lambda n: _LINE.format("\\n".join(map(str, range(n // 8)))),
+    "other lines in lines of JSON": lambda n: _LINE.format("\\n".join(map(str, range(8_000)))) * (n // 48_000),
+    "other lines": lambda n: "".join(f"Error: {each}\n" for each in range(n // 14)),
+    "long lines": lambda n: "".join(f"Error: {each} {'a b=' * 1_000}\n" for each in range(n // 4_014)),
+    "prefixes of loggers": lambda n: "(APIServer pid=1) " * (n // 18),
+    "a line without an end": lambda n: "a" * n,
+}  # fmt: skip
+
+
+@attacks({f"a log of a mebibyte of {name}": row for name, row in LOGS.items()}, quick=False)
+def _(folder, make):
+    text = make(2**20)
+    before = time.process_time()
+    with at_most(20):
+        read_log(text, built_in())
+    took = time.process_time() - before
+    return Outcome(held=took < 4, figure=f"{len(text)} characters are read in {took:.1f} s")
 
 
 def _trouble(found, method, run):

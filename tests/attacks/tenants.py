@@ -4,11 +4,12 @@ import os
 from unittest import mock
 
 from reporter.catalogue.resources import GATEWAYS
-from reporter.evaluation import evaluate
+from reporter.evaluation import evaluate, evaluate_again
 from reporter.kube.client import environment_proxy
 from reporter.model.commands import commands_for
 from reporter.model.report import ServingState, SubjectState
 from reporter.model.subject import CLUSTER, Subject
+from reporter.probes.reuse import Answered
 from reporter.resolution.grace import SinglePass
 from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import resolve
@@ -121,20 +122,21 @@ _LACKS = {
 }
 
 
-def _told(*docs):
-    """Return the causes of the cluster layer in front of a model of another tenant, which serves."""
+def _told(*docs, before=()):
+    """Return the causes of the cluster layer in front of a model of another tenant, which serves.
+
+    `before` is what the tenant had at an earlier pass.
+    """
     others = [each for each in serving_model().values() if each["kind"] != "Namespace"]
     others.append(deployment("kthena-system", "kthena-controller-manager"))
-    snapshot = snapshot_of(
-        namespace(_PLACE, managed=True),
-        namespace("models"),
-        *others,
-        *docs,
-        served=ALL_CRDS - _LACKS,
-    )
+    others += [namespace(_PLACE, managed=True), namespace("models")]
     settings = FullEvaluationSettings()
+    earlier = snapshot_of(*others, *before, served=ALL_CRDS - _LACKS)
+    _, answered = evaluate_again(earlier, settings, Answered())
+    snapshot = snapshot_of(*others, *docs, served=ALL_CRDS - _LACKS)
+    found, _ = evaluate_again(snapshot, settings, answered)
     looked = resolve(
-        evaluate(snapshot, settings), snapshot, Memory(), now=at(3600), settings=settings, single_pass=SinglePass()
+        found, snapshot, Memory(), now=at(3600), settings=settings, single_pass=SinglePass()
     ).report  # fmt: skip
     assert any(each.state is ServingState.SERVING for each in looked.states)
     return [each for each in looked.findings if each.is_cause and each.subject == CLUSTER]
@@ -145,6 +147,26 @@ def _told(*docs):
 )
 def _(_folder, docs):
     told = _told(*docs)
+    primary = [each.reason for each in told if each.primary]
+    figure = f"{len(told)} cause(s) of the cluster, primary: {primary or 'none'}"
+    return Outcome(held=not primary, figure=figure)
+
+
+_IMAGE = {
+    "spec": {"template": {"spec": {"containers": [{"name": "k", "image": "kedacore/keda:2"}]}}}
+}
+_DOWN, _UP = (deployment(_PLACE, "mine", _IMAGE, ready=number) for number in (0, 1))
+
+
+@attacks(
+    {
+        "a Deployment with the image of a part that is not there": ([_DOWN], []),
+        "one with such an image, which was there and is gone": ([], [_UP]),
+    }
+)
+def _(_folder, row):
+    docs, before = row
+    told = _told(*docs, before=before)
     primary = [each.reason for each in told if each.primary]
     figure = f"{len(told)} cause(s) of the cluster, primary: {primary or 'none'}"
     return Outcome(held=not primary, figure=figure)

@@ -32,7 +32,7 @@ from reporter.workload.components import (
     may_be_needed,
     namespace_ref,
     needed_since,
-    sole_place,
+    places,
     still_needed_by,
 )
 from reporter.workload.deployment import is_available, judge_deployment
@@ -85,13 +85,13 @@ def _judge_found(
     snapshot: Snapshot, component: ControlPlaneComponent, found: tuple[Deployment, ...]
 ) -> Iterator[Finding]:
     available = any(is_available(each) for each in found)
-    more, places = "", ", ".join(component.namespaces)
+    more, looked = "", ", ".join(component.namespaces)
     if others := component.elsewhere(snapshot, found):
         more = (
             f" (another one of its name, which does not count, is in namespace {', '.join(others)})"
         )
     elif any(map(component.is_elsewhere, found)):
-        more = f" (found by its image or label; looked for as {component.deployment} in {places})"
+        more = f" (found by its image or label; looked for as {component.deployment} in {looked})"
     for deployment in found:
         fault = judge_deployment(deployment, snapshot)
         if fault is None or (available and deployment.wanted == 0):
@@ -104,6 +104,9 @@ def _judge_found(
             created=deployment.created,
             more=more,
             governs=component.row.governs and not available,
+            sole_place=component.sole_place(snapshot, deployment.namespace)
+            if component.is_elsewhere(deployment)
+            else "",
         )
 
 
@@ -126,7 +129,7 @@ def _missing(
         # While statuses are up to date, their writer may run where the reporter cannot see it, so a
         # component that was never seen must not suppress anything.
         governs=component.row.governs and (was is not None or not component.keeps_up(snapshot)),
-        sole_place=component.sole_place(snapshot) if was is None else "",
+        sole_place=component.sole_place(snapshot, was.namespace if was else ""),
         no_older_than=needed_since(component.needs, snapshot) if by and was is None else None,
     )
 
@@ -245,19 +248,25 @@ class RequiredCrd:
 
     def needed(self, scope: Scope) -> str:
         """Return the name of an object that needs it, or an empty string."""
-        return self.used(scope) or self._running(scope.snapshot, scope.settings)
+        running = (each for _, each in self._running(scope.snapshot, scope.settings))
+        return self.used(scope) or next((f"{DEPLOYMENTS.ref(each)}" for each in running), "")
 
     def sole_place(self, scope: Scope) -> str:
         """Return the only namespace that needs it; empty if several do or it is expected anyway."""
-        snapshot, seen = scope.snapshot, scope.earlier.there
-        if self.mode is PartMode.ON or self.key in seen or self._running(snapshot, scope.settings):
+        if self.mode is PartMode.ON or self.key in scope.earlier.there:
             return ""
-        return sole_place(self.needs, snapshot)
+        found = dict.fromkeys(places(self.needs, scope.snapshot))
+        for component, running in self._running(scope.snapshot, scope.settings):
+            if not component.is_elsewhere(running):
+                return ""
+            found[running.namespace] = None
+        return "".join(found) if len(found) == 1 else ""
 
-    def _running(self, snapshot: Snapshot, settings: EvaluationSettings) -> str:
+    def _running(
+        self, snapshot: Snapshot, settings: EvaluationSettings
+    ) -> Iterator[tuple[ControlPlaneComponent, Deployment]]:
         of = (each for each in components(settings) if each.part in self.of)
-        running = (each for component in of for each in component.found(snapshot))
-        return next((f"{DEPLOYMENTS.ref(each)}" for each in running), "")
+        return ((component, each) for component in of for each in component.found(snapshot))
 
     def used(self, scope: Scope) -> str:
         """Return what uses it, other than the Deployments it comes with, or an empty string."""

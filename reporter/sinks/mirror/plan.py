@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -40,6 +40,11 @@ _PLACES: Final = re.compile(
     r"\b[A-Z][A-Za-z]{2,60} ([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)/[a-z0-9]"
 )
 """How messages name an object: kind, namespace and name."""
+
+_NAMED: Final = re.compile(
+    r"(?<![\w./:-])([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)/[a-z0-9][-a-z0-9.]*+(?!:\w|[@/])"
+)
+"""What may be the namespace and name of any object, but no image with a tag and no path."""
 
 _ELSEWHERE: Final = (
     "something that it needs in another namespace does not work; "
@@ -80,17 +85,20 @@ class Mirror:
         return self.live or self.marks
 
 
-def mirror_of(record: Record, target: ObjectRef, *, says_ready: bool) -> Mirror:
-    """Return the mirror of an Event on `target`. If the Event mentions an object in another
-    namespace, the mirror says only that something there does not work: readers of Events here may
-    not be allowed to see that object, its status, or who changed it.
+def mirror_of(
+    record: Record, target: ObjectRef, *, says_ready: bool, namespaces: Collection[str]
+) -> Mirror:
+    """Return the mirror of an Event on `target`. If the Event mentions an object in another one of
+    the cluster's `namespaces`, the mirror says only that something there does not work: readers of
+    Events here may not be allowed to see that object, its status, or who changed it.
     """
     event = record.event
     began = event.event_time or event.first_timestamp or record.since
     is_foreign = record.related.namespace not in {"", target.namespace}
-    speaks_of_others = is_foreign or any(
-        each != target.namespace for each in _PLACES.findall(event.message)
+    named = {*_PLACES.findall(event.message)}.union(
+        each for each in _NAMED.findall(event.message) if each in namespaces
     )
+    speaks_of_others = is_foreign or bool(named - {target.namespace})
     return Mirror(
         name=mirror_name(event.name, target.uid),
         of=event.name,
@@ -231,12 +239,13 @@ def plan_mirrors(
     """
     wanted: dict[str, Mirror] = {}
     kept: set[str] = set()
+    namespaces = frozenset(each.name for each in snapshot[NAMESPACES])
     for record in records:
         target = target_of(record, snapshot, catalogue)
         if target is not None:
             reason = record.event.reason
             says_ready = reason in catalogue and catalogue[reason].says_ready
-            mirror = mirror_of(record, target, says_ready=says_ready)
+            mirror = mirror_of(record, target, says_ready=says_ready, namespaces=namespaces)
             wanted[mirror.name] = mirror
         elif record.live and may_be_there(record, snapshot, catalogue):
             kept.add(record.event.name)

@@ -134,6 +134,22 @@ async def test_two_requests_a_second_and_what_hits_most_first():
     assert [path.split("/")[4] for _, path, _ in asked] == names
 
 
+async def test_a_namespace_with_ever_new_pods_waits_for_itself():
+    """Others are read in turn, and again when their time has come."""
+    stage = Stage(logs=True)
+
+    def wanted(number):
+        names = ("a", *(f"p-{number}-{each}" for each in range(20)))
+        runs = [WantedRun("many", name, "main", (True,)) for name in names]
+        return wants("many", "one", logs=(*runs, WantedRun("one", "p", "main", (True,))))
+
+    await stage.run([wanted(number) for number in range(80)], 80)
+    of_one = [(at, path.rpartition("/")[2]) for at, path, _ in stage.api.asked if "/one/" in path]
+    assert of_one[1][1] == "log"
+    assert of_one[1][0] < 3
+    assert [at for at, what in of_one if what == "events"][1] < 13
+
+
 async def test_another_fault_in_a_namespace_is_looked_at_sooner():
     """Not more often than every 10 s, though, however fast things break."""
     stage = Stage()

@@ -10,7 +10,7 @@ import pytest
 
 from reporter.catalogue.resources import ENVOYFILTERS, NAMESPACES, PODS, SERVICES
 from reporter.kube.decode import FrameType
-from reporter.kube.store import MOST_BYTES, Store
+from reporter.kube.store import MOST_BYTES, SKIPPED, Store
 from reporter.model.objects import EnvoyFilter, Namespace, Pod, Service
 from reporter.model.report import SkippedObject
 from reporter.snapshot.dump import load_dump
@@ -58,6 +58,18 @@ def test_a_malformed_object_that_stays_so_is_no_news():
     assert store.changes == 3
     store.apply(FrameType.DELETED, bad)
     assert (store.changes, store.skipped) == (4, {})
+
+
+def test_malformed_objects_beyond_a_number_may_be_any():
+    """A tenant with many of them hides nobody else's, and none of its own seems not to exist."""
+    store = Store(PODS)
+    for number in range(SKIPPED + 50):
+        store.apply(FrameType.ADDED, SkippedObject("pods", "a", f"p-{number}", "x"))
+    other = SkippedObject("pods", "b", "p", "x")
+    store.apply(FrameType.ADDED, other)
+    assert store.skipped["b", "p"] == other
+    assert store.skipped["a", ""].cause == "x"
+    assert len(store.skipped) == SKIPPED + 2
 
 
 def test_what_was_touched_is_told_once():

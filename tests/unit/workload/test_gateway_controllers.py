@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
-from reporter.workload.gateway_controllers import unprogrammed
+from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYS, HTTPROUTES
+from reporter.workload.gateway_controllers import unprogrammed, why_untaken
 from tests.unit.probes.building import condition, deployment, document, snapshot_of
 
+HOME = "envoy-gateway-system"
 ENVOY = "gateway.envoyproxy.io/gatewayclass-controller"
 WAITS = condition("Programmed", "Unknown", "Pending", "Waiting for controller")
 NO_ADDRESS = condition("Programmed", "False", "AddressNotAssigned", "none")
@@ -49,10 +50,9 @@ def test_nothing_is_told(programmed, docs):
     [
         ([], "GatewayClass eg does not exist", "Gateway ns/gw"),
         ([of_class("Unknown")], "no Deployment envoy-gateway is there", "Gateway ns/gw"),
-        ([of_class("True"), deployment("eg", "envoy-gateway", ready=0)], "Deployment eg/envoy-gateway, is not available", "Deployment eg/envoy-gateway"),
-        ([of_class("True"), deployment("eg", "envoy-gateway"), deployment("ai", "ai-gateway-controller", ready=0)], "ai/ai-gateway-controller, is not available", "Deployment ai/ai-gateway-controller"),
+        ([of_class("True"), deployment(HOME, "envoy-gateway", ready=0)], f"Deployment {HOME}/envoy-gateway, is not available", f"Deployment {HOME}/envoy-gateway"),
     ],
-    ids=["no class", "no controller", "a controller that is down", "an extension that is down"],
+    ids=["no class", "no controller", "a controller that is down"],
 )  # fmt: skip
 def test_nobody_has_looked_at_it(docs, text, related):
     """The class or its controller is named."""
@@ -60,6 +60,23 @@ def test_nobody_has_looked_at_it(docs, text, related):
     assert told
     assert text in told[0]
     assert told[1].endswith(related)
+
+
+@pytest.mark.parametrize(("of_pool", "told"), [(False, False), (True, True)])
+def test_an_extension_accepts_pools_alone(of_pool, told):
+    """It is no controller of Gateways."""
+    gateway = document("Gateway", "gw", "ns", {"spec": {"gatewayClassName": "eg"}})
+    down = deployment("envoy-ai-gateway-system", "ai-gateway-controller", ready=0)
+    snapshot = snapshot_of(gateway, of_class("True"), down)
+    untaken = why_untaken(snapshot[GATEWAYS].get("ns", "gw"), snapshot, of_pool=of_pool)
+    assert ("ai-gateway-controller, is not available" in untaken.text) is told
+
+
+def test_a_controller_elsewhere_is_not_said_to_be_missing():
+    """Nor to be away: it may be a tenant's."""
+    told = why(WAITS, of_class("Unknown"), deployment("eg", "envoy-gateway", ready=0))
+    assert told
+    assert told[0].endswith("no controller has accepted its GatewayClass eg (gateway.envoyproxy.io/gatewayclass-controller)")  # fmt: skip
 
 
 def test_an_unknown_controller_is_not_said_to_be_missing():

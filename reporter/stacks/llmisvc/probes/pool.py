@@ -43,7 +43,7 @@ def probe_pool(scope: LlmScope) -> Iterator[Finding]:
         )
     if scope.wanted.route is None and not is_accepted(scope) and not _leads_here(scope, pool):
         gateways = (scope.gateway(each) for each in scope.gateways)
-        causes = (why_untaken(each, scope.snapshot) for each in gateways if each)
+        causes = (why_untaken(each, scope.snapshot, of_pool=True) for each in gateways if each)
         untaken = next((each for each in causes if each.text), Untaken())
         yield scope.finding(
             reason=reasons.POOL_NOT_READY,
@@ -152,7 +152,9 @@ def _unaccepted(scope: LlmScope, pool: o.InferencePool, parent: routing.Parent) 
         else "it has written no status"
     )
     gateway = scope.gateway(parent)
-    untaken = why_untaken(gateway, scope.snapshot) if gateway and not refused else Untaken()
+    untaken = (
+        why_untaken(gateway, scope.snapshot, of_pool=True) if gateway and not refused else Untaken()
+    )
     return scope.finding(
         reason=reasons.POOL_NOT_READY,
         related=untaken.related or r.INFERENCEPOOLS.ref(pool),
