@@ -1,7 +1,6 @@
 """Reads the answer of a running daemon back into a report, to be shown like that of `check`."""
 
 import re
-from dataclasses import replace
 from datetime import datetime
 from ipaddress import ip_address
 from time import monotonic
@@ -97,7 +96,7 @@ def report_of(document: bytes, catalogue: Catalogue) -> tuple[Report, tuple[str,
         raise UsageError(f"the answer is not a report that this version reads: {cause}") from None
     require_time(read.now)
     findings = tuple(
-        replace(
+        msgspec.structs.replace(
             each, cause=each.cause or each.message, since=each.since if each.age_known else read.now
         )
         for each in read.findings

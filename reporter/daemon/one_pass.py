@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cache
 from itertools import chain
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -273,6 +274,7 @@ def _confirmed_in(snapshot: Snapshot, catalogue: Catalogue) -> Callable[[str], b
     lost whose Event has not been written: they are outdated.
     """
 
+    @cache  # a pass asks for thousands of verdicts on a few reasons
     def is_confirmed(reason: str) -> bool:
         row = catalogue[reason]
         if row.says_ready:

@@ -10,9 +10,9 @@ processor has to be limited:
 
 Under churn the watches and the Lease need the processor too. A fixed pause after each pass would
 delay the second change after an hour of quiet as much as the thousandth of a rollout. So passes
-spend an allowance that grows with time: a pass costs five times the processor time that it took, at
-least 0.3 s. Quiet times save up at most three passes, or 5 s if that is more. So a few changes in a
-row are handled at once, and in the long run passes take at most a fifth of the time.
+spend an allowance that grows with time: a pass costs three times the processor time that it took,
+at least 0.3 s. Quiet times save up at most three passes, or 5 s if that is more. So a few changes
+in a row are handled at once, and in the long run passes take at most a third of the time.
 
 A pass runs in a thread, on a frozen snapshot, so that the event loop keeps renewing the Lease. A
 pass during which the process was paused is dropped: its decisions depend on old data.
@@ -173,7 +173,7 @@ DEBOUNCE_SECONDS: Final = 0.05
 SHORTEST_SECONDS: Final = 0.3
 """Least time between the starts of two passes under churn."""
 
-SHARE: Final = 5
+SHARE: Final = 3
 """A pass takes at most one part in this many of the time."""
 
 BURST: Final = 3

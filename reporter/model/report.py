@@ -7,6 +7,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
+import msgspec
+
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Derived, Diagnosis, FindingKey
 from reporter.model.instant import rfc3339
@@ -150,8 +152,7 @@ class MuteFault:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedFinding:
+class ResolvedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """The merged faults of one key with their disposition.
 
     `message` is exactly the Event's message, suffixes included. `stale`: a resource that the reason

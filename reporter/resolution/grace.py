@@ -77,8 +77,7 @@ class SinglePass:
     metrics: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """The findings of one object under one key, with their timing.
 
     `clock` is its key in the memory. `finding` is the worst finding; `says` is the finding whose

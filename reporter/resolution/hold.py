@@ -45,6 +45,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from msgspec import structs
+
 from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED
 from reporter.catalogue.resources import NODES
 from reporter.model.catalogue import Catalogue
@@ -140,16 +142,16 @@ def _judge(candidate: Candidate, upstreams: Upstreams, catalogue: Catalogue) -> 
     )
     if not candidate.ripe:
         if firing and not independent:
-            return replace(candidate, by=firing)
+            return structs.replace(candidate, by=firing)
         by = () if independent or candidate.was_active else holding
-        return replace(candidate, by=by, holds_until=until)
+        return structs.replace(candidate, by=by, holds_until=until)
     if not firing and (candidate.was_active or not holding):
         return candidate
     if independent:
-        return replace(candidate, reported=independent)
+        return structs.replace(candidate, reported=independent)
     if firing:
-        return replace(candidate, disposition=Disposition.SUPPRESSED, by=firing)
-    return replace(candidate, disposition=Disposition.HELD, by=holding, holds_until=until)
+        return structs.replace(candidate, disposition=Disposition.SUPPRESSED, by=firing)
+    return structs.replace(candidate, disposition=Disposition.HELD, by=holding, holds_until=until)
 
 
 def _names(upstreams: Iterable[UpstreamKey]) -> tuple[str, ...]:
@@ -199,10 +201,10 @@ def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Ca
         if rests_on(earlier) not in unseen or not before.is_of(fault.finding.related):
             return fault
         says = replace(fault.says, lost_node=earlier.lost_node, rests_on=earlier.rests_on)
-        return replace(fault, says=says)
+        return structs.replace(fault, says=says)
 
     faults, reported = (tuple(map(rest, each)) for each in (candidate.faults, candidate.reported))
-    return replace(candidate, faults=faults, reported=reported)
+    return structs.replace(candidate, faults=faults, reported=reported)
 
 
 def _judge_node(candidate: Candidate, upstreams: Upstreams) -> Candidate:
@@ -222,11 +224,11 @@ def _judge_node(candidate: Candidate, upstreams: Upstreams) -> Candidate:
             return candidate
         if rest and candidate.by:  # the other upstream may have no time, or a later one
             until = until and candidate.holds_until and max(until, candidate.holds_until)
-        return replace(candidate, by=tuple(sorted({*candidate.by, *by})), holds_until=until)
+        return structs.replace(candidate, by=tuple(sorted({*candidate.by, *by})), holds_until=until)
     if not rest or held:
         disposition = Disposition.HELD if rest else Disposition.SUPPRESSED
-        return replace(candidate, disposition=disposition, by=by, holds_until=until)
-    return candidate if len(rest) == len(faults) else replace(candidate, reported=rest)
+        return structs.replace(candidate, disposition=disposition, by=by, holds_until=until)
+    return candidate if len(rest) == len(faults) else structs.replace(candidate, reported=rest)
 
 
 def _cause_of(fault: Fault) -> UpstreamKey | None:
@@ -267,6 +269,6 @@ def _explained(
         for fault in candidate.reported or candidate.ripe
     ]
     if reported := tuple(fault for fault, causes in faults if not causes):
-        return replace(candidate, reported=reported)
+        return structs.replace(candidate, reported=reported)
     by = {each for _, causes in faults for each in causes}
-    return replace(candidate, disposition=Disposition.SUPPRESSED, by=tuple(sorted(by)))
+    return structs.replace(candidate, disposition=Disposition.SUPPRESSED, by=tuple(sorted(by)))

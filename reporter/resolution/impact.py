@@ -27,6 +27,8 @@ from functools import cached_property
 from itertools import chain
 from typing import Final, TypeAlias
 
+from msgspec import structs
+
 from reporter.catalogue.reasons import CLUSTER_SHARED, HARNESS_GATEWAY_DATA_PLANE
 from reporter.model.catalogue import Catalogue, Priority
 from reporter.model.finding import Entrance, FindingKey, ServingEvidence
@@ -254,13 +256,15 @@ def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impac
             )
             for subject in resting[each.key].union(behind)
         }
-    weighed = [replace(each, impact=_impact(hit[each.key], serving)) for each in causes]
+    weighed = [structs.replace(each, impact=_impact(hit[each.key], serving)) for each in causes]
     apart = _apart(state.candidates, states, evidence) if causes else frozenset()
     unneeded = {
         each.key for each in state.candidates if all(fault.says.unneeded for fault in each.faults)
     }
     weighed.sort(key=lambda each: _order(each, unneeded | apart, state.catalogue))
-    rest = (replace(each, impact=None, primary=False) for each in listed if not each.is_cause)
+    rest = (
+        structs.replace(each, impact=None, primary=False) for each in listed if not each.is_cause
+    )
     marked = mark_primary(weighed, state, apart=apart)
     first = _first_causes((*weighed, *listed), hit, serving=serving, stops=stops)
     with_causes = state.steps.take(

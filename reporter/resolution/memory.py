@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar, cast
 
+import msgspec
+
 from reporter.model.finding import Finding, FindingKey, KnownSubject, ReadyEvidence
 from reporter.model.report import Disposition, Mute, ReadySubject, ResolvedFinding, SubjectState
 from reporter.model.subject import ObjectRef, Subject
@@ -76,8 +78,7 @@ def fault_key(finding: Finding) -> FaultKey:
     return (finding.related, finding.budget is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class FaultMemory:
+class FaultMemory(msgspec.Struct, frozen=True):
     """One fault of an episode.
 
     `since` is the time of day when it began. `first_seen`, `last_seen` and `began_seen` (when each
@@ -107,8 +108,7 @@ class FaultMemory:
         return not self.uid or not ref.uid or self.uid == ref.uid
 
 
-@dataclass(frozen=True, slots=True)
-class Episode:
+class Episode(msgspec.Struct, frozen=True):
     """The time of one key from when it was first seen until its recovery has lasted.
 
     `since` is fixed when it fires, since the Event's name contains it. `last_seen` is when one of

@@ -5,8 +5,9 @@ what the rules decided into the lines of the report.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec import structs
 
 from reporter.catalogue.reasons import CLUSTER_SHARED
 from reporter.model.catalogue import Catalogue
@@ -146,7 +147,7 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
         for candidate in group:
             if candidate.disposition is Disposition.CLEARING and candidate.episode is not None:
                 shown = as_clearing(candidate.episode).shown
-                findings.append(replace(shown, mutes=candidate.mutes))
+                findings.append(structs.replace(shown, mutes=candidate.mutes))
             else:
                 findings.append(_line(candidate, group, suffixes, state=state))
     findings.sort(

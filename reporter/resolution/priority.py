@@ -19,6 +19,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
+from msgspec import structs
+
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import FindingKey
@@ -46,7 +48,7 @@ def outrank(state: PassState) -> PassState:
     decided: list[Candidate] = []
     for candidate in state.candidates:
         if candidate.disposition is None and candidate.key.reason == CLUSTER_STATUS_UNKNOWN:
-            decided.append(replace(candidate, disposition=Disposition.FIRING))
+            decided.append(structs.replace(candidate, disposition=Disposition.FIRING))
         elif candidate.disposition is None:
             active[candidate.key.subject].append(candidate)
         else:
@@ -74,9 +76,9 @@ def outrank(state: PassState) -> PassState:
                     reason for reason, pods in left[subject].items() if sums_up(pods)
                 }
             if above := _above(each, others, state, is_first=each is group[0]):
-                judged = replace(each, disposition=Disposition.SECONDARY, by=(above,))
+                judged = structs.replace(each, disposition=Disposition.SECONDARY, by=(above,))
             else:
-                judged = replace(each, disposition=Disposition.FIRING)
+                judged = structs.replace(each, disposition=Disposition.FIRING)
             decided.append(judged)
     return replace(state, candidates=tuple(decided))
 
@@ -175,7 +177,7 @@ def mark_primary(
     marked = {each.key for each in held.values()}
     behind = (each.behind_since for each in held.values() if each.behind_since is not None)
     return Primaries(
-        causes=tuple(replace(each, primary=each.key in marked) for each in ordered),
+        causes=tuple(structs.replace(each, primary=each.key in marked) for each in ordered),
         held=held,
         wake_in=min((since + grace - state.now.boot for since in behind), default=None),
     )

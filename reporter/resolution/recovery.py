@@ -29,6 +29,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
+from msgspec import structs
+
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey, KnownSubject
 from reporter.model.instant import Instant
@@ -79,9 +81,9 @@ def take_up(
         known = memory.episodes.get(key)
         if known is not None and known.fired:
             if record.live and key not in agreed:
-                episodes[key] = replace(
-                    known, since=record.since, shown=replace(known.shown, since=record.since)
-                )
+                if known.since != record.since or known.shown.since != record.since:
+                    shown = structs.replace(known.shown, since=record.since)
+                    episodes[key] = structs.replace(known, since=record.since, shown=shown)
                 agreed.add(key)
             continue
         episodes[key] = _from_record(record, known, now, reason=catalogue[key.reason])
@@ -221,7 +223,7 @@ def _beneath(
     beneath = [each for each in merged if each.under_an_episode]
     hidden = tuple(each for each in beneath if each.key in listed)
     surfaced = tuple(
-        each if each.key in absence.kept else replace(each, episode=None)
+        each if each.key in absence.kept else structs.replace(each, episode=None)
         for each in beneath
         if each.key not in listed
     )
@@ -229,8 +231,8 @@ def _beneath(
 
 
 def _as_stale(episode: Episode, since: timedelta) -> Episode:
-    shown = replace(episode.shown, stale=True, fires_at=None)
-    return replace(episode, stale_since=since, shown=shown)
+    shown = structs.replace(episode.shown, stale=True, fires_at=None)
+    return structs.replace(episode, stale_since=since, shown=shown)
 
 
 def as_clearing(episode: Episode) -> Episode:
@@ -240,8 +242,8 @@ def as_clearing(episode: Episode) -> Episode:
     never fired is remembered because a pod that is ready and not ready by turns would otherwise
     start its grace again with each turn.
     """
-    shown = replace(episode.shown, stale=False)
+    shown = structs.replace(episode.shown, stale=False)
     clears = shown.disposition in (Disposition.FIRING, Disposition.CLEARING)
     if clears:
-        shown = replace(shown, disposition=Disposition.CLEARING, primary=False)
-    return replace(episode, shown=shown, listed=clears or episode.muted, stale_since=None)
+        shown = structs.replace(shown, disposition=Disposition.CLEARING, primary=False)
+    return structs.replace(episode, shown=shown, listed=clears or episode.muted, stale_since=None)

@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Final
 
+from msgspec import structs
+
 from reporter.model.finding import Evaluation, Finding, FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import (
@@ -73,13 +75,13 @@ def _seen(candidate: Candidate, mutes: Mutes, state: PassState) -> Candidate:
     found = tuple(dict.fromkeys(each for _, by in by_fault for each in by))
     reported = tuple(fault for fault, by in by_fault if not by)
     if reported:
-        return replace(candidate, reported=reported, mutes=found)
+        return structs.replace(candidate, reported=reported, mutes=found)
     clears_at = _clears_at(candidate, mutes, state)
     if clears_at is not None and state.now.boot < clears_at:
-        return replace(
+        return structs.replace(
             candidate, disposition=Disposition.CLEARING, mutes=found, clears_at=clears_at
         )
-    return replace(candidate, disposition=Disposition.MUTED, mutes=found)
+    return structs.replace(candidate, disposition=Disposition.MUTED, mutes=found)
 
 
 def _clears_at(candidate: Candidate, mutes: Mutes, state: PassState) -> timedelta | None:
@@ -100,8 +102,8 @@ def _unseen(episode: Episode, mutes: Mutes) -> Episode:
     if not by_fault or not all(by_fault):
         return episode
     found = tuple(dict.fromkeys(each for by in by_fault for each in by))
-    shown = replace(shown, disposition=Disposition.MUTED, mutes=found, by=())
-    return replace(episode, shown=shown)
+    shown = structs.replace(shown, disposition=Disposition.MUTED, mutes=found, by=())
+    return structs.replace(episode, shown=shown)
 
 
 def merge_findings(state: PassState) -> PassState:
@@ -182,7 +184,7 @@ def mark_pending(state: PassState) -> PassState:
         each
         if each.ripe
         and (each.was_active or unknown.confirmed(each.key.reason, state.snapshot, state.catalogue))
-        else replace(each, disposition=Disposition.PENDING)
+        else structs.replace(each, disposition=Disposition.PENDING)
         for each in state.candidates
     )
     return replace(state, candidates=candidates)
@@ -313,7 +315,7 @@ def remember(state: PassState, judged: Impacts, readiness: Readiness) -> Memory:
         episodes[candidate.key] = _episode(candidate, shown[candidate.key], state)
     for candidate in state.undercurrents:
         below = episodes[candidate.key]
-        episodes[candidate.key] = replace(
+        episodes[candidate.key] = structs.replace(
             below, faults=_faults(candidate, state, fired=below.fired)
         )
     snapshot, catalogue = state.snapshot, state.catalogue

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import TypeAlias
+
+import msgspec
 
 from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.catalogue import Catalogue
@@ -31,8 +32,7 @@ from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """The faults of one key seen now, the worst first, and the decisions about them so far.
 
     `disposition` is None until a rule decides it. `reported` are the faults that the message is
@@ -48,10 +48,10 @@ class Candidate:
     by: tuple[str, ...] = ()
     holds_until: timedelta | None = None
     clears_at: timedelta | None = None
-    reported: tuple[Fault, ...] = field(default=())
+    reported: tuple[Fault, ...] = ()
     mutes: tuple[Mute, ...] = ()
 
-    @cached_property
+    @property
     def ripe(self) -> tuple[Fault, ...]:
         """The faults whose grace has passed."""
         return tuple(fault for fault in self.faults if fault.ripe)

@@ -12,6 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
+from msgspec import structs
+
 from reporter.catalogue.pickers import PICKER_NAMES, SWITCHED_NAMES
 from reporter.catalogue.resources import PODS
 from reporter.catalogue.runtime import ROWS, of_kind
@@ -169,7 +171,7 @@ def with_last_lines(report: Report, lines: Mapping[EpisodeKey, Iterable[str]]) -
     return replace(
         report,
         findings=tuple(
-            replace(each, last_lines=tuple(found))
+            structs.replace(each, last_lines=tuple(found))
             if (found := lines.get((each.key, each.since), ()))
             else each
             for each in report.findings

@@ -1,11 +1,11 @@
 """`status-reporter history`: the last day of a daemon, as text and as JSON."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 import respx
+from msgspec.structs import replace
 
 from reporter.model.report import Impact
 from reporter.sinks.history import EpisodeHistory

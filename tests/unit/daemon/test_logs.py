@@ -1,7 +1,6 @@
 """What the log says of a report."""
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from reporter.catalogue import resources as r

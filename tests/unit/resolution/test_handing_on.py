@@ -1,9 +1,9 @@
 """What continues: faults handed on by a leader, and from one fault of an object to the next."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.resolution.grace import (

@@ -1,9 +1,9 @@
 """The story of faults: what each hit, what had changed before, what ended it."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition, Impact, SpecChange

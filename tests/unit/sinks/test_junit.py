@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from reporter.model.report import Disposition, Report, UnknownResource
 from reporter.model.subject import Subject
@@ -60,6 +61,6 @@ def test_what_could_not_be_read_is_an_error():
 @given(st.text())
 @example("\x00\x1b]]>&\ufffe\uffff")
 def test_no_message_breaks_the_document(text):
-    of = report(replace(finding(), message=text, cause=text, since=NOW - timedelta(1)))
+    of = report(structs.replace(finding(), message=text, cause=text, since=NOW - timedelta(1)))
     (failure,) = suite(of).findall("testcase/failure")
     assert not set(failure.get("message") + failure.text) & {"\ufffe", "\uffff", "\x00", "\x1b"}

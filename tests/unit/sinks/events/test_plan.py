@@ -1,10 +1,10 @@
 """What is written for a report, given what is on record."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from lab.sandbox.patching import merge_patch
 from reporter.catalogue.reasons import CLUSTER_ISTIO

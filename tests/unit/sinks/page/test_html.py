@@ -6,6 +6,7 @@ from datetime import timedelta
 from html.parser import HTMLParser
 
 import pytest
+from msgspec import structs
 
 from reporter.model.report import (
     Disposition,
@@ -307,7 +308,7 @@ def test_what_changed_is_on_the_line_and_in_full_below():
     found = report(finding(KAITO))
     view = page_view(found, ReportOrigin(), EpisodeHistory.of(found))
     changes = ("spec.replicas 1 to 0 by kubectl-scale at 11:57:20", "image a to b")
-    crashed = replace(view.causes[0].finding, last_lines=("Traceback", "killed <9>"))
+    crashed = structs.replace(view.causes[0].finding, last_lines=("Traceback", "killed <9>"))
     cause = replace(view.causes[0], finding=crashed, changes=changes)
     html = page_html(replace(view, causes=(cause,)))
     line, _, rest = html.partition("<summary>")[2].partition("</summary>")
