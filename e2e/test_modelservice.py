@@ -137,7 +137,7 @@ async def test_pages_of_its_pods_are_judged(stage, otterscale, replica):
         await otterscale.answers_at("prefill", two.host)
         one.become(Phase.SATURATED)
         window = "inferencesetKVCacheSaturated=4"
-        await replica(scrape_via="direct", scrape_interval_seconds=1, runtime_window=window)
+        await replica(scrape_via="direct", scrape_interval_seconds=1, grace=window)
         event = await stage.told(reason("KVCacheSaturated"), otterscale.subject)
         assert f"pod {decode}" in event["message"]
         assert event["related"]["name"] == decode

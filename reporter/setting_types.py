@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 from pydantic_core import ErrorDetails
@@ -68,6 +68,22 @@ class PartPlace:
 
     def __str__(self) -> str:
         return "/".join(filter(None, (self.namespace, self.deployment)))
+
+
+class TimeBudget(StrEnum):
+    """What may take long, and is allowed a time of its own by `--grace`."""
+
+    NODE_BOOT = "node-boot"
+    MODEL_STARTUP = "model-startup"
+    LOAD_BALANCER = "load-balancer"
+
+
+BUDGETS: Final[Mapping[str, int]] = {
+    TimeBudget.NODE_BOOT: 900,
+    TimeBudget.MODEL_STARTUP: 1800,
+    TimeBudget.LOAD_BALANCER: 300,
+}
+"""The usual budgets, in seconds."""
 
 
 class ScrapeVia(StrEnum):
@@ -181,6 +197,13 @@ def words_of(value: object) -> object:
     return {key: words[each] if isinstance(each, bool) else each for key, each in value.items()}
 
 
+def _are_links(fields: dict[str, str]) -> dict[str, str]:
+    for name in ("docs", "dashboard"):
+        if not _WEB_URL.fullmatch(fields.get(name, "")):
+            raise ValueError(f"{name} is not a URL that begins with http")
+    return fields
+
+
 def _fits(is_right: Callable[[str], object], what: str) -> AfterValidator:
     def check(text: str) -> str:
         if not is_right(text):
@@ -230,23 +253,24 @@ ServerUrls = Annotated[
     BeforeValidator(_split),
     Allowed("http://HOST:PORT, https:// or dns+http:// likewise, comma-separated"),
 ]
-WebUrl = Annotated[
-    str, _fits(_WEB_URL.fullmatch, "a URL"), Allowed("a URL that begins with http, or nothing")
+AlertFields = Annotated[
+    dict[Literal["cluster", "docs", "dashboard"], str],
+    BeforeValidator(_pairs),
+    AfterValidator(_are_links),
+    Allowed("NAME=TEXT, comma-separated, with cluster, docs and dashboard; the last two are URLs"),
 ]
 Graces = Annotated[
     dict[str, Seconds],
     BeforeValidator(_pairs),
-    Allowed("REASON=SECONDS, comma-separated, with reasons of the catalogue and 0 to 86400"),
+    Allowed(
+        "NAME=SECONDS, comma-separated, with reasons of the catalogue, "
+        f"{', '.join(BUDGETS)}, and 0 to 86400"
+    ),
 ]
 RuntimeReasons = Annotated[
     Switched | tuple[str, ...],
     BeforeValidator(_switch),
     Allowed("on, off, or runtime reasons, comma-separated"),
-]
-Windows = Annotated[
-    dict[str, Annotated[int, Field(ge=1, le=86_400)]],
-    BeforeValidator(_pairs),
-    Allowed("REASON=SECONDS, comma-separated, with runtime reasons and 1 to 86400"),
 ]
 Stacks = Annotated[
     dict[str, Annotated[StackMode, YamlSwitch]],

@@ -8,6 +8,7 @@ These settings are independent of stacks. Each stack adds its own in a subclass,
 `reporter.stacks.settings` joins them; code of a stack gets its own with `of`.
 """
 
+from datetime import timedelta
 from functools import cached_property
 from math import ceil
 from pathlib import Path
@@ -59,27 +60,21 @@ class EvaluationSettings(BaseModel):
     """Longest time between two passes, and how often an Event that keeps firing is refreshed."""
 
     startup_grace_seconds: t.Seconds = 60
-    """How long a fault must last before it fires; 0 turns off all graces except those of --grace,
-    but no budgets."""
+    """How long a fault must last before it fires; 0 turns off all graces except those of
+    --grace."""
 
     custom_components: t.CustomComponents = ()
     """Reasons of your own; only in the file. See docs/custom-components.md."""
 
     grace: t.Graces = {}
-    """Grace of single reasons: REASON=SECONDS, comma-separated or repeated."""
+    """Grace of single reasons, which is the window of those from metrics, and the budgets of what
+    takes long: node-boot (900; then its Workspace counts as failed), model-startup (1800; unless a
+    startup probe sets a time), load-balancer (300; a Gateway without an address). Comma-separated
+    or repeated."""
 
     model_namespaces: t.Selector = ""
     """Label selector of the namespaces whose models are judged; empty: all. The report lists the
     others."""
-
-    node_boot_budget_seconds: t.Seconds = 900
-    """How long a node may boot before its Workspace counts as failed, even if graces are off."""
-
-    model_startup_budget_seconds: t.Seconds = 1800
-    """How long a model pod may take to start, unless its startup probe sets a time."""
-
-    load_balancer_budget_seconds: t.Seconds = 300
-    """How long a Gateway may wait for its address, even if graces are off."""
 
     weight_download_window_seconds: Annotated[int, Field(ge=1, le=86_400)] = 60
     """How long a download of weights must be slow without interruption before it is reported."""
@@ -89,9 +84,6 @@ class EvaluationSettings(BaseModel):
 
     runtime_reasons: t.RuntimeReasons = t.Switched.ON
     """Reasons from the metrics of serving pods: on, off, or only those named."""
-
-    runtime_window: t.Windows = {}
-    """Windows of single runtime reasons: REASON=SECONDS, comma-separated or repeated."""
 
     runtime_threshold: t.Thresholds = {}
     """Thresholds of runtime reasons: NAME=VALUE, comma-separated or repeated."""
@@ -243,18 +235,18 @@ class EvaluationSettings(BaseModel):
     def names_of(self, name: str) -> tuple[str, ...]:
         return tuple(map(str, getattr(self, name)))
 
+    def budget(self, name: t.TimeBudget) -> timedelta:
+        """Return how long something may take, whether or not graces are off."""
+        return timedelta(seconds=self.grace.get(name, t.BUDGETS[name]))
+
     def judges(self, reason: str) -> bool:
         if isinstance(self.runtime_reasons, t.Switched):
             return self.runtime_reasons is t.Switched.ON
         return self.metrics_name(reason) in self.runtime_reasons
 
     def window_seconds(self, reason: str) -> int:
-        """Return the window of a reason that comes from metrics, by the end of its name.
-
-        A grace for the reason sets its window too.
-        """
-        name = self.metrics_name(reason)
-        chosen = self.runtime_window.get(name) or self.grace.get(name)
+        """Return the window of a reason that comes from metrics, by the end of its name."""
+        chosen = self.grace.get(self.metrics_name(reason))
         if reason == DOWNLOAD_SLOW:
             return chosen or self.weight_download_window_seconds
         return chosen or FROM_PAGES[reason].window_seconds or 0
@@ -317,6 +309,8 @@ class EvaluationSettings(BaseModel):
             return names
         declared: tuple[CustomComponent, ...] = info.data["custom_components"]
         known = [*(each.name for each in cls.built_in()), *(each.reason for each in declared)]
+        if info.field_name == "grace":
+            known += t.BUDGETS
         for name in names:
             if name not in known:
                 raise ValueError(f"{name!r} is not a reason{meant(name, known)}")
@@ -331,15 +325,6 @@ class EvaluationSettings(BaseModel):
                 text = f"{name!r} is not a runtime reason{meant(name, known)}"
                 raise PydanticCustomError("runtime_reasons", "{text}", {"text": text})
         return chosen
-
-    @field_validator("runtime_window")
-    @classmethod
-    def _are_windows(cls, windows: dict[str, int]) -> dict[str, int]:
-        known = list(map(cls.metrics_name, FROM_PAGES))
-        for name in windows:
-            if name not in known:
-                raise ValueError(f"{name!r} has no window{meant(name, known)}")
-        return windows
 
     @model_validator(mode="after")
     def _windows_fit_in_memory(self) -> Self:
@@ -380,7 +365,7 @@ class EvaluationSettings(BaseModel):
     @model_validator(mode="after")
     def _graces_count(self) -> Self:
         settable = {self.metrics_name(each) for each in FROM_PAGES}
-        for reason in self.grace:
+        for reason in self.grace.keys() - t.BUDGETS:
             if self.catalogue[reason].window_seconds is not None and reason not in settable:
                 resource, *_ = self.catalogue.of_subject(self.catalogue.metrics_kind)
                 raise t.SettingError(
@@ -407,14 +392,9 @@ class DaemonSettings(EvaluationSettings):
     alertmanager_ca_file: Path | None = None
     """PEM file with the CA certificates for Alertmanager; the system's by default."""
 
-    cluster_name: str = ""
-    """Label `cluster` of alerts: the same name as in Prometheus, if it has one."""
-
-    alert_docs_url: t.WebUrl = ""
-    """Folder where docs/reasons.md can be read, for links in alerts."""
-
-    alert_dashboard_url: t.WebUrl = ""
-    """Page that alerts link to, such as the dashboard or the report page."""
+    alert_fields: t.AlertFields = {}
+    """What alerts have in addition: cluster=NAME, their label as in Prometheus; docs=URL, the
+    folder where docs/reasons.md can be read; dashboard=URL, a page to link to."""
 
     metrics_bind_address: t.Address = ":8080"
     """Where /metrics is served; `0` turns it off."""

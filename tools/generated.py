@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from reporter.catalogue.custom.checks import MOST_LETTERS
 from reporter.catalogue.custom.extend import prefixes_of
-from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
+from reporter.catalogue.pickers import SWITCHED_NAMES
 from reporter.catalogue.resources import (
     BY_NAME,
     BY_NAME_VERBS,
@@ -33,6 +33,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.reason import Threshold
 from reporter.model.resource import Resource
 from reporter.model.subject import Layer
+from reporter.setting_types import BUDGETS
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
 from tools.pages import (
@@ -66,7 +67,7 @@ def values_schema(text: str, catalogue: Catalogue) -> str:
         reason.name
         for reason in catalogue
         if reason.window_seconds is None or reason.of == catalogue.metrics_kind
-    ]
+    ] + list(BUDGETS)
     definitions["customReason"] = {
         "type": "string",
         "maxLength": MOST_LETTERS,
@@ -75,9 +76,6 @@ def values_schema(text: str, catalogue: Catalogue) -> str:
     definitions["runtimeReason"]["enum"] = [
         of_kind(each, catalogue.metrics_kind) for each in SWITCHED_NAMES
     ]
-    properties["runtime"]["properties"]["windows"]["propertyNames"] = {
-        "enum": [of_kind(each, catalogue.metrics_kind) for each in FROM_PAGES]
-    }
     mode = {"$ref": "#/definitions/stackMode"}
     properties["stacks"]["properties"] = {each.name: mode for each in catalogue.stacks}
     place = {"$ref": "#/definitions/modeOrPlace"}

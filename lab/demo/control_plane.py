@@ -141,7 +141,7 @@ RUNTIME: Final = Story(
     (
         "--scrape-interval-seconds=1",
         "--weight-download-window-seconds={window}",
-        f"--runtime-window={_KV_CACHE}={{window}}",
+        f"--grace={_KV_CACHE}={{window}}",
     ),
     scrapes=True,
 )

@@ -266,7 +266,7 @@ HARNESS: Final[tuple[Reason, ...]] = (
         action="kubectl -n <namespace> describe gateway <name>; its conditions name the cause.",
         reads=(r.GATEWAYS,),
         grace_seconds=300,
-        grace_note="An address that is still pending has --load-balancer-budget-seconds.",
+        grace_note="An address that is still pending has --grace load-balancer.",
     ),
     Reason(
         name=HARNESS_GATEWAY_DATA_PLANE,

@@ -150,12 +150,19 @@ def _namespaces(before: Sequence[str]) -> Iterator[Candidate]:
     yield from ((each, "") for each in found)
 
 
+def _graced(_: Sequence[str]) -> Iterator[Candidate]:
+    from reporter.setting_types import BUDGETS
+
+    named = (*_reasons(()), *((each, "a budget") for each in BUDGETS))
+    yield from ((f"{name}=", meaning) for name, meaning in named)
+
+
 _NAMES: Final[dict[str, Callable[[Sequence[str]], Iterable[Candidate]]]] = {
     "context": _contexts,
     "reason": _reasons,
     "explain": _reasons,
     "REASON": _reasons,
-    "REASON=SECONDS": lambda _: ((f"{name}=", meaning) for name, meaning in _reasons(())),
+    "grace": _graced,
     "components": _parts,
     "namespace": _namespaces,
     "NAMESPACE": _namespaces,

@@ -20,7 +20,14 @@ from reporter.arguments import CONFIG_VARIABLE, PROGRAM, Parser
 from reporter.catalogue.custom.extend import DeclarationError, Wrong
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut, meant
-from reporter.setting_types import FIELD, Allowed, SettingError, wrong_form, wrong_in_catalogue
+from reporter.setting_types import (
+    BUDGETS,
+    FIELD,
+    Allowed,
+    SettingError,
+    wrong_form,
+    wrong_in_catalogue,
+)
 from reporter.settings import ENV_PREFIX, DaemonSettings
 from reporter.stacks import stacks_with
 from reporter.stacks.settings import FullEvaluationSettings, with_stacks
@@ -84,6 +91,14 @@ def _former() -> Mapping[str, str]:
 
 
 _GONE: Final = {
+    **{
+        f"{name.replace('-', '_')}_budget_seconds": f"use --grace {name}=SECONDS"
+        for name in BUDGETS
+    },
+    "runtime_window": "use --grace REASON=SECONDS",
+    "cluster_name": "use --alert-fields cluster=NAME",
+    "alert_docs_url": "use --alert-fields docs=URL",
+    "alert_dashboard_url": "use --alert-fields dashboard=URL",
     "self_check_seconds": "a self-check is made every 10 minutes",
     "scrape_concurrency": "32 pods are scraped at once",
     "scrape_max_bytes": "pages may have 8 MiB",
@@ -100,7 +115,7 @@ _GONE: Final = {
     "subject_series": "there are at most 10,000 series of each metric that names subjects",
     "log_format": "it is JSON, and text for people on a terminal",
 }
-"""Settings of release 0.2.0 that are constants now."""
+"""Settings of release 0.2.0, and what to do instead or what is constant now."""
 
 
 def _environment() -> Mapping[str, object]:
@@ -313,13 +328,11 @@ _Groups = tuple[tuple[str, tuple[str, ...]], ...]
 _FIRST: Final[_Groups] = (
     (_CLUSTER, ("kubeconfig", "context")),
     ("passes, graces and budgets", (
-        "resync_seconds", "startup_grace_seconds", "grace",
-        "node_boot_budget_seconds", "model_startup_budget_seconds",
-        "load_balancer_budget_seconds", "model_namespaces",
+        "resync_seconds", "startup_grace_seconds", "grace", "model_namespaces",
     )),
     ("metrics of model pods", (
         "weight_download_window_seconds", "weight_download_min_mbps",
-        "runtime_reasons", "runtime_window", "runtime_threshold",
+        "runtime_reasons", "runtime_threshold",
     )),
     ("scraping of model pods", (
         "scrape_via", "scrape_interval_seconds", "scrape_port",
@@ -327,7 +340,7 @@ _FIRST: Final[_Groups] = (
     ("events", ("emit", "disable_reasons", "release_namespace", "mirror_to_workload")),
     ("alerts", (
         "alertmanager_url", "alertmanager_token_file", "alertmanager_ca_file",
-        "cluster_name", "alert_docs_url", "alert_dashboard_url",
+        "alert_fields",
     )),
     ("logs of pods that crash", ("pod_logs", "log_signatures")),
     ("components; an empty name switches one off", (
@@ -473,8 +486,8 @@ _METAVARS: Final = {
     "NAME": ("_deployment", "_name", "_id", "context"),
     "LEVEL": ("_level",),
     "REASON": ("_reasons",),
-    "REASON=SECONDS": ("grace", "_window"),
-    "NAME=VALUE": ("_threshold", "components"),
+    "NAME=SECONDS": ("grace",),
+    "NAME=VALUE": ("_threshold", "components", "_fields"),
     "STACK=MODE": ("stacks",),
     "MBPS": ("_mbps",),
     "PORT": ("_port",),

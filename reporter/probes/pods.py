@@ -26,6 +26,7 @@ from reporter.model.subject import ObjectRef
 from reporter.probes.runtime.judge import judged_of, running, verdicts
 from reporter.probes.runtime.pod_rules import EMPTY
 from reporter.probes.scope import FaultFields, Probe, SubjectScope, evaluated
+from reporter.setting_types import TimeBudget
 from reporter.workload.components import picker_pods
 from reporter.workload.pod import STARTING, PodFault, counts, had_been_ready, is_ready, judge_pod
 
@@ -37,7 +38,7 @@ OF_SCALE: Final = frozenset({runtime.BACKLOG, runtime.REJECTED})
 
 def startup_budget(scope: SubjectScope[KubeObject]) -> timedelta:
     """Return the time that a pod may take to start if its startup probe sets none."""
-    return timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    return scope.settings.budget(TimeBudget.MODEL_STARTUP)
 
 
 def fault_of_pod(

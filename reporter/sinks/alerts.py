@@ -77,7 +77,7 @@ def plan_alerts(
     and learns from the records which alerts of another process have ended. No alert begins for a
     reason that is not `confirmed`.
     """
-    cluster = settings.cluster_name
+    cluster = settings.alert_fields.get("cluster", "")
     known = _on_record(records, report, cluster) if before is None else before
     alerts: dict[Labels, Alert] = {}
     for finding in report.findings:
@@ -122,7 +122,7 @@ def labels_of(key: FindingKey, severity: str, catalogue: Catalogue, *, cluster: 
 def _annotations(
     finding: ResolvedFinding, report: Report, settings: DaemonSettings
 ) -> Mapping[str, str]:
-    docs = settings.alert_docs_url.rstrip("/")
+    docs = settings.alert_fields.get("docs", "").rstrip("/")
     message = without_changes(finding)
     annotations = {
         "summary": message,  # shown by amtool and most templates
@@ -133,7 +133,7 @@ def _annotations(
         "runbook_url": f"{docs}/reasons.md#{report.catalogue[finding.reason].heading.lower()}"
         if docs
         else "",
-        "dashboard_url": settings.alert_dashboard_url,
+        "dashboard_url": settings.alert_fields.get("dashboard", ""),
     }
     return {name: text for name, text in annotations.items() if text}
 

@@ -51,8 +51,7 @@ async def _pair(tmp_path):
 def told_by(*alertmanagers):
     return {
         "alertmanager_url": ",".join(each.url for each in alertmanagers),
-        "cluster_name": "west",
-        "alert_docs_url": "https://docs.example/",
+        "alert_fields": "cluster=west,docs=https://docs.example/",
     }
 
 

@@ -41,7 +41,7 @@ def _settings(pods):
     return {
         "scrape_via": "direct", "scrape_interval_seconds": 1, "scrape_port": pods.port,
         "weight_download_window_seconds": WINDOW,
-        "runtime_window": dict.fromkeys(windows, WINDOW),
+        "grace": dict.fromkeys(windows, WINDOW),
     }  # fmt: skip
 
 
@@ -199,8 +199,8 @@ async def test_restart_neither_ends_nor_doubles_what_fires(stage, pods, inside, 
 
 async def test_program_tells_and_shows_a_full_kv_cache(stage, pods, program, *, settings):
     """With flags, at the shortest interval that they allow, and `status --pod`."""
-    windows = settings.pop("runtime_window")
-    settings["runtime_window"] = ",".join(f"{name}={seconds}" for name, seconds in windows.items())
+    windows = settings.pop("grace")
+    settings["grace"] = ",".join(f"{name}={seconds}" for name, seconds in windows.items())
     replica = await program(**settings).start()
     await replica.ready()
     pods.of(*PHI).become(Phase.SATURATED)
@@ -248,7 +248,7 @@ async def test_status_shows_why_a_pod_is_not_judged(stage, pods, inside, *, sett
 
 async def test_an_endpoint_picker_without_endpoints(stage, picker, inside, *, settings):
     """The fault is reported for its model and ends once the picker sees a pod; no token is ever sent."""
-    settings["runtime_window"]["inferencesetEPPNoEndpoints"] = WINDOW
+    settings["grace"]["inferencesetEPPNoEndpoints"] = WINDOW
     picker["body"] = EPP_PAGE.replace(b'{name="pool-a"} 3', b'{name="pool-a"} 0')
     await inside(**settings).start()
     event = await stage.told(NO_ENDPOINTS)

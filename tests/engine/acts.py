@@ -103,7 +103,7 @@ def settings() -> FullDaemonSettings:
     usual = FullDaemonSettings()
     return FullDaemonSettings(
         scrape_interval_seconds=PERIOD,
-        runtime_window={
+        grace={
             usual.metrics_name(reason): usual.window_seconds(reason) // FASTER
             for reason in t.RUNTIME_NAMES
         },

@@ -110,10 +110,6 @@ def walk(node, path=""):
             for address in ("127.0.0.1:8082", "localhost:1", "[::1]:8082", "0")
         ),
         (
-            {"runtime.windows": {"inferencesetEngineStalled": 20000}},
-            "scrape.intervalSeconds is 15: it must be 21 or more, because the longest window is 20000 s",
-        ),
-        (
             {"controlPlane.weightDownload.windowSeconds": 86400, "scrape.via": "apiserver-proxy"},
             "scrape.intervalSeconds is 60: it must be 87 or more",
         ),
@@ -141,6 +137,8 @@ def walk(node, path=""):
             "metricPort is 8000 and scrape.port is 9000: they are two names of one port",
         ),
         ({"changeWindowSeconds": 0}, "changeWindowSeconds is gone: changes of the last 30 minutes"),
+        ({"budgets": {"nodeBootSeconds": 900}}, "budgets is gone: use grace, with node-boot"),
+        ({"runtime.windows": {}}, "runtime.windows is gone: use grace"),
         ({"scrape.selector": "app"}, "scrape.selector is gone: pods are found by the label"),
         ({"controlPlane.kthenaNamespace": ["a"]}, "controlPlane.kthenaNamespace is gone: use components.kthena"),
         ({"controlPlane.lwsDeployment": ""}, "controlPlane.lwsDeployment is gone: use components.lws"),
@@ -160,9 +158,8 @@ def test_values_that_do_not_fit_together_are_not_installed(values, says):
 @pytest.mark.parametrize(
     "values",
     [
-        # Another one counts for the first, and the second has no window.
-        {"grace": {"inferencesetEngineStalled": 20000}, "runtime.windows": {"inferencesetEngineStalled": 300}},
-        {"grace": {"clusterBBRNotReady": 86400}},
+        # Neither has a window.
+        {"grace": {"clusterBBRNotReady": 86400, "model-startup": 86400}},
         {"serviceMonitor.enabled": True, "serviceMonitor.interval": "1m30s"},
         {"serviceMonitor.enabled": True, "serviceMonitor.interval": "1m", "serviceMonitor.scrapeTimeout": "60000ms"},
         {"image.repository": "registry.example:5000/a_b/status-reporter"},

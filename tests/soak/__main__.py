@@ -116,8 +116,7 @@ def _flags(kubeconfig: Path, port: int, metrics: int, interval: int) -> list[str
         f"--scrape-port={port}",
         f"--scrape-interval-seconds={interval}",
         f"--weight-download-window-seconds={_WINDOW_SECONDS}",
-        f"--grace={downloads}",
-        f"--runtime-window={windows}",
+        f"--grace={downloads},{windows}",
         f"--runtime-threshold={t.STALLED_IDLE.name}={_WINDOW_SECONDS}",
     ]
 

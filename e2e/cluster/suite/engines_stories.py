@@ -92,7 +92,7 @@ async def _replica(replica, monkeypatch):
         "scrape_via": THROUGH_API_SERVER,
         "scrape_interval_seconds": 5,
         # The statuses of autoscalers are read each minute.
-        "model_startup_budget_seconds": AGAIN + 3 * SETTLING,
+        "grace": f"model-startup={AGAIN + 3 * SETTLING}",
     }
     return lambda **settings: replica(**settings | own)
 

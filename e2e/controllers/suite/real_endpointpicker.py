@@ -108,7 +108,7 @@ async def _picker(stage, namespace, replica, tmp_path_factory):
                     (hosts["decode"], 8200), (hosts["decode"], 8000), (hosts["prefill"], 8000),
                 )
             }  # fmt: skip
-            await replica(scrape_via="direct", scrape_interval_seconds=1, runtime_window=WINDOWS)
+            await replica(scrape_via="direct", scrape_interval_seconds=1, grace=WINDOWS)
             picker = Picker(stage, otterscale, process, engines)
             await picker.over("Ready")
             return picker

@@ -98,7 +98,7 @@ async def test_a_model_by_deployments(stage, nodes, controller, namespace, repli
 async def test_a_model_that_is_scaled(stage, metrics, controller, namespace, replica):
     """Scaled by its autoscaler, with metrics and without."""
     await controller("kserve-controller-manager")
-    shorter = {"model_startup_budget_seconds": 2 * SETTLING}
+    shorter = {"grace": f"model-startup={2 * SETTLING}"}
     daemon = await (await replica(**SOON | shorter)).ready()
     await stage.api.create(runtime(namespace))
     wanted = inferenceservice(namespace)

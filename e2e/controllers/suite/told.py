@@ -79,7 +79,7 @@ class Scaler:
 SETTLING = 10
 """How long controllers may take on a busy machine before anything is reported, in seconds."""
 
-SOON = {"startup_grace_seconds": SETTLING, "model_startup_budget_seconds": 4 * SETTLING}
+SOON = {"startup_grace_seconds": SETTLING, "grace": f"model-startup={4 * SETTLING}"}
 """Settings of a replica; the budget is longer than a slow image and a slow probe take."""
 
 _TIMES = frozenset({"lastTransitionTime", "time"})

@@ -17,14 +17,10 @@
 {{- $grace := .Values.grace | default dict -}}
 {{- $slow := get $grace "inferencesetWeightDownloadSlow" | default .Values.controlPlane.weightDownload.windowSeconds | default 0 | int -}}
 {{- $longest := max $slow (get (.Values.runtime.thresholds | default dict) "stalled-without-demand-seconds" | default 0 | ceil | int) -}}
-{{- $windows := .Values.runtime.windows | default dict -}}
-{{- range $windows -}}
-{{- $longest = max $longest (int .) -}}
-{{- end -}}
 {{- /* A grace of a reason with a window is its window. */ -}}
 {{- $windowed := .Files.Get "files/windowed-reasons.yaml" | fromYamlArray -}}
 {{- range $reason, $seconds := $grace -}}
-{{- if and (has $reason $windowed) (not (hasKey $windows $reason)) -}}
+{{- if has $reason $windowed -}}
 {{- $longest = max $longest (int $seconds) -}}
 {{- end -}}
 {{- end -}}

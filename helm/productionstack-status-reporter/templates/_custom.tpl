@@ -117,9 +117,10 @@
 {{- end -}}
 {{- end -}}
 {{- if .Values.customComponents -}}
+{{- $graced := concat $names (list "node-boot" "model-startup" "load-balancer") -}}
 {{- range $reason, $_ := .Values.grace -}}
-{{- if not (has $reason $names) -}}
-{{- fail (printf "grace names %s, which is not a reason%s" $reason (include "status-reporter.meant" (list $reason $names))) -}}
+{{- if not (has $reason $graced) -}}
+{{- fail (printf "grace names %s, which is not a reason%s" $reason (include "status-reporter.meant" (list $reason $graced))) -}}
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraArgs -}}

@@ -9,19 +9,22 @@
 {{- $components := include "status-reporter.components" . | fromYaml -}}
 {{- /* A name that is given counts as chosen by the user, so the program's defaults are left out. */ -}}
 {{- $places := .Files.Get "files/places.yaml" | fromYaml -}}
+{{- $fields := dict -}}
+{{- range $name, $text := dict "cluster" (dig "cluster" nil $alerts) "dashboard" (dig "dashboardUrl" nil $alerts) "docs" $v.prometheusRule.docsUrl -}}
+{{- if $text -}}
+{{- /* A comma would begin the next field. */ -}}
+{{- $_ := set $fields $name (replace "," "%2C" $text) -}}
+{{- end -}}
+{{- end -}}
 {{- $flags := list
   (list "resync-seconds" $v.resyncSeconds)
   (list "startup-grace-seconds" $v.startupGraceSeconds)
   (list "grace" $v.grace)
-  (list "node-boot-budget-seconds" $v.budgets.nodeBootSeconds)
-  (list "model-startup-budget-seconds" $v.budgets.modelStartupSeconds)
-  (list "load-balancer-budget-seconds" $v.budgets.loadBalancerSeconds)
   (list "model-namespaces" $v.modelNamespaces)
   (list "pod-logs" $v.podLogs)
   (list "weight-download-window-seconds" $place.weightDownload.windowSeconds)
   (list "weight-download-min-mbps" $place.weightDownload.minMBps)
   (list "runtime-reasons" (get $switched (toString $v.runtime.reasons) | default $v.runtime.reasons))
-  (list "runtime-window" $v.runtime.windows)
   (list "runtime-threshold" $v.runtime.thresholds)
   (list "scrape-via" (include "status-reporter.scrapeVia" .))
   (list "scrape-interval-seconds" $v.scrape.intervalSeconds)
@@ -32,9 +35,7 @@
   (list "alertmanager-url" (dig "urls" nil $alerts | default nil))
   (list "alertmanager-token-file" (include "status-reporter.alertmanagerFile" (list . "token" "secret") | default nil))
   (list "alertmanager-ca-file" (include "status-reporter.alertmanagerFile" (list . "ca" "configMap") | default nil))
-  (list "cluster-name" (dig "cluster" nil $alerts | default nil))
-  (list "alert-dashboard-url" (dig "dashboardUrl" nil $alerts | default nil))
-  (list "alert-docs-url" ($v.prometheusRule.docsUrl | default nil))
+  (list "alert-fields" ($fields | default nil))
   (list "release-namespace" .Release.Namespace)
   (list "istio-namespace" $place.istioNamespace)
   (list "istiod-deployment" $place.istiodDeployment)

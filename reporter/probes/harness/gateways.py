@@ -19,6 +19,7 @@ from reporter.model.objects import Condition, Gateway
 from reporter.model.subject import Subject
 from reporter.model.text import cut, detail
 from reporter.probes.scope import NamespaceScope, of_workload
+from reporter.setting_types import TimeBudget
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload import routing
 
@@ -160,7 +161,7 @@ def _not_programmed(gateway: Gateway, programmed: Condition, scope: NamespaceSco
     if programmed.reason != _NOT_ASSIGNED:
         return HarnessFault(text, _reason(programmed), severity=30, transition=since)
     if _ADDRESS_PENDING in (programmed.message or "").lower():
-        budget = timedelta(seconds=scope.settings.load_balancer_budget_seconds)
+        budget = scope.settings.budget(TimeBudget.LOAD_BALANCER)
         return HarnessFault(text, _ADDRESS_PENDING, severity=10, transition=since, budget=budget)
     cause = _reason(programmed)
     for plane, fault in routing.judge_data_plane(scope.snapshot, gateway):

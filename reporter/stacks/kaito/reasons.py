@@ -150,7 +150,7 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         "another instance type or region.",
         reads=_SETS,
         grace_seconds=180,
-        grace_note="SKUNotAvailable fires at once. Boot states have --node-boot-budget-seconds.",
+        grace_note="SKUNotAvailable fires at once. Boot states have --grace node-boot.",
     ),
     _row(
         MODEL_PODS,
@@ -165,7 +165,7 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         reads=(*_SETS, r.PODS, r.NODES),
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff, failed "
         "benchmarks, invalid specs and streaming configuration. Start-up has "
-        "--model-startup-budget-seconds or the start-up probe's own budget; volumes, "
+        "--grace model-startup or the start-up probe's own budget; volumes, "
         "network and sandbox have 300 s.",
     ),
     _row(

@@ -167,7 +167,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "crash).",
         reads=_PODS,
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
-        "has --model-startup-budget-seconds or the start-up probe's own budget; volumes, "
+        "has --grace model-startup or the start-up probe's own budget; volumes, "
         "network and sandbox have 300 s.",
     ),
     _row(
@@ -178,8 +178,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         action="kubectl -n <namespace> describe revision <revision>. Going back to the older spec "
         "creates another revision.",
         reads=_KNATIVE,
-        grace_note="A start has --model-startup-budget-seconds, or a longer start-up probe's "
-        "budget.",
+        grace_note="A start has --grace model-startup, or a longer start-up probe's budget.",
     ),
     _row(
         ROLLOUT_STUCK,
@@ -206,7 +205,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "status.traffic.",
         reads=(*_KNATIVE, KNATIVE_REVISIONS),
         grace_note="A route that is being changed, and traffic that is split over one revision, "
-        "have 600 s; while a newer revision starts, --model-startup-budget-seconds if that is "
+        "have 600 s; while a newer revision starts, --grace model-startup if that is "
         "longer.",
     ),
     _row(
@@ -222,7 +221,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         action=f"{_DESCRIBE}, and the Knative Service or Deployment of the component.",
         reads=(*_BOTH, r.PODS),
         grace_note="Unknown, and while pods of that component start: "
-        "--model-startup-budget-seconds, or a longer start-up probe's budget.",
+        "--grace model-startup, or a longer start-up probe's budget.",
     ),
     _row(
         INGRESS_NOT_READY,
@@ -245,7 +244,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "rollout, while Knative says RolloutInProgress.",
         action=f"{_DESCRIBE}, its Events, and the log of kserve-controller-manager.",
         reads=(*_BOTH, r.PODS),
-        grace_note="Unknown, and pods that start: --model-startup-budget-seconds, or a longer "
+        grace_note="Unknown, and pods that start: --grace model-startup, or a longer "
         "start-up probe's budget.",
     ),
     outside_chain(
@@ -280,7 +279,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             "A canary of the InferenceService is not ready (Standard mode).",
             trigger="CanaryPredictorReady is False with CanariesNotReady.",
             action="Look at the Deployment of the canary that the message names, and at its pods.",
-            grace_note="Its budget is --model-startup-budget-seconds.",
+            grace_note="Its budget is --grace model-startup.",
         )
     ),
     outside_chain(

@@ -110,7 +110,7 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         "controller.",
         reads=(*_PODS, r.NODES),
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
-        "has --model-startup-budget-seconds or the start-up probe's own budget; a pod "
+        "has --grace model-startup or the start-up probe's own budget; a pod "
         "that is not created has 300 s, and so have volumes, network and sandbox.",
     ),
     _row(
@@ -135,7 +135,7 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         action=f"{_DESCRIBE}, and look at the group that the message names: rollouts wait until "
         "what was replaced is ready.",
         reads=(*_PODS, CONTROLLERREVISIONS),
-        grace_note="Its budgets are 600 s, and --model-startup-budget-seconds and 600 s.",
+        grace_note="Its budgets are 600 s, and --grace model-startup and 600 s.",
     ),
     _row(
         GROUP_NOT_READY,
@@ -146,7 +146,7 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         "RoleRollingUpdate that goes on; missing groups where no role has instances.",
         action=f"{_DESCRIBE}. Pods that crash and are recreated each time say why in their "
         "predecessors' logs only: see docs/modelserving.md.",
-        grace_note="Its budget is --node-boot-budget-seconds and --model-startup-budget-seconds "
+        grace_note="Its budget is --grace node-boot and --grace model-startup "
         "together; 300 s where the group is missing.",
     ),
     outside_chain(

@@ -181,7 +181,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "crash).",
         reads=_PODS,
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
-        "has --model-startup-budget-seconds or the start-up probe's own budget; volumes, "
+        "has --grace model-startup or the start-up probe's own budget; volumes, "
         "network and sandbox have 300 s.",
     ),
     _row(
@@ -255,7 +255,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "that is no fault, and conditions that the objects contradict.",
         action=f"{_DESCRIBE}, its Events, and {_LOG}.",
         reads=(*_POOLS, r.DEPLOYMENTS, LEADERWORKERSETS, r.PODS),
-        grace_note="Unknown, and pods that start: --model-startup-budget-seconds.",
+        grace_note="Unknown, and pods that start: --grace model-startup.",
     ),
     outside_chain(
         _row(
@@ -283,7 +283,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             action="kubectl -n <namespace> describe scaledobject, or describe hpa: the metric that "
             "it cannot read.",
             reads=(LLMS, r.SCALEDOBJECTS),
-            grace_note="Its budget is --model-startup-budget-seconds.",
+            grace_note="Its budget is --grace model-startup.",
         )
     ),
     outside_chain(

@@ -204,7 +204,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "-c routing-proxy (--previous after a crash).",
         reads=(*_SERVING, r.NODES),
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
-        "has --model-startup-budget-seconds; volumes, network and sandbox have 300 s.",
+        "has --grace model-startup; volumes, network and sandbox have 300 s.",
     ),
     _row(
         ROLLOUT_STALLED,
@@ -213,7 +213,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         silent="A role that wants no pods; pods that still have time to start.",
         action="kubectl -n <namespace> rollout status deployment <name>. Old pods keep serving.",
         reads=_SERVING,
-        grace_note="The time by which --model-startup-budget-seconds is longer than the "
+        grace_note="The time by which --grace model-startup is longer than the "
         "Deployment's deadline.",
     ),
     _row(

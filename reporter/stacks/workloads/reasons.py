@@ -82,7 +82,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         "crash).",
         reads=_PODS,
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
-        "has --model-startup-budget-seconds or the start-up probe's own budget; volumes, "
+        "has --grace model-startup or the start-up probe's own budget; volumes, "
         "network and sandbox have 300 s.",
     ),
     _row(

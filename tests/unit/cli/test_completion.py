@@ -45,6 +45,7 @@ def offered(run, *words):
         ),
         (["check", "--disable-reasons", "clusterKeda"], ["clusterKedaNotReady", "clusterKedaKaitoScalerNotReady"], ":4"),
         (["check", "--grace", "clusterBBR"], ["clusterBBRNotReady="], ":4"),
+        (["check", "--grace", "node-"], ["node-boot="], ":4"),
         (["completion", ""], list(SHELLS), ":4"),
         (["demo", "--scenario", "r"], ["runtime"], ":4"),
         (["status", "--p"], ["--pod"], ":4"),

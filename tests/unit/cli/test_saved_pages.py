@@ -13,7 +13,7 @@ from tests.tables import rows
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PHI = "chat-models/phi-4-mini-dbr9r-0"
 KV_CACHE = (t.KV_CACHE, "inferenceset/chat-models/phi-4-mini")
-QUICK = ("--runtime-window", f"{t.KV_CACHE}=60")
+QUICK = ("--grace", f"{t.KV_CACHE}=60")
 
 
 @pytest.fixture(name="dump")

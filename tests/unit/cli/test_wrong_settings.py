@@ -13,7 +13,7 @@ from reporter.errors import UsageError
 from tests.unit.docs.pages import ROOT
 
 TAKE_ANY_TEXT = {
-    "context", "kubeconfig", "release_namespace", "cluster_name",
+    "context", "kubeconfig", "release_namespace",
     "alertmanager_token_file", "alertmanager_ca_file",
 }  # fmt: skip
 """Names of what is looked for elsewhere: a wrong one is not found there."""

@@ -12,6 +12,7 @@ GONE = {
     "kserve_namespace": "use --components kserve=[NAMESPACE/]DEPLOYMENT",
     "lws_deployment": "use --components lws=[NAMESPACE/]DEPLOYMENT",
     "scrape_max_bytes": "pages may have 8 MiB",
+    "node_boot_budget_seconds": "use --grace node-boot=SECONDS",
     "retry_period_seconds": "it is two fifteenths of --lease-duration-seconds",
 }
 

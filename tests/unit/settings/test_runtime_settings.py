@@ -20,14 +20,12 @@ def of_set(reason):
     [
         ({"runtime_reasons": "inferencesetKVCache"}, "did you mean inferencesetKVCacheSaturated"),
         ({"runtime_reasons": of_set(t.DOWNLOAD_SLOW)}, "is not a runtime reason"),
-        ({"runtime_window": "inferencesetEPPNotReady=5"}, "has no window"),
-        ({"runtime_window": "inferencesetWeightDownloadSlo=5"}, "did you mean inferencesetWeightDownloadSlow"),
-        ({"runtime_window": f"{of_set(t.KV_CACHE)}=0"}, "greater than or equal to 1"),
-        ({"runtime_window": of_set(t.KV_CACHE)}, "has no ="),
+        ({"grace": "inferencesetWeightDownloadSlo=5"}, "did you mean inferencesetWeightDownloadSlow"),
+        ({"grace": of_set(t.KV_CACHE)}, "has no ="),
         ({"runtime_threshold": "kv-use=0.5"}, "did you mean kv-usage?"),
         ({"runtime_threshold": "kv-usage=1.5"}, "is not in 0 to 1"),
         ({"runtime_threshold": "kv-usage=nan"}, "finite"),
-        ({"runtime_window": f"{of_set(t.KV_CACHE)}=86400"}, "87 or more"),
+        ({"grace": f"{of_set(t.KV_CACHE)}=86400"}, "87 or more"),
         ({"scrape_interval_seconds": 1, "weight_download_window_seconds": 1500}, "2 or more"),
     ],
 )  # fmt: skip
@@ -39,7 +37,7 @@ def test_refused(settings, says):
 
 def test_a_long_window_with_a_long_interval_is_taken():
     settings = FullEvaluationSettings(
-        runtime_window=f"{of_set(t.KV_CACHE)}=86400", scrape_interval_seconds=90
+        grace=f"{of_set(t.KV_CACHE)}=86400", scrape_interval_seconds=90
     )
     assert settings.longest_window_seconds == 86400
 
@@ -48,10 +46,6 @@ def test_window_of_a_reason():
     assert FullEvaluationSettings().window_seconds(t.KV_CACHE) == 300
     assert FullEvaluationSettings(grace={of_set(t.KV_CACHE): 30}).window_seconds(t.KV_CACHE) == 30
     assert FullEvaluationSettings(grace={of_set(t.KV_CACHE): 0}).window_seconds(t.KV_CACHE) == 300
-    both = FullEvaluationSettings(
-        grace={of_set(t.KV_CACHE): 30}, runtime_window={of_set(t.KV_CACHE): 40}
-    )
-    assert both.window_seconds(t.KV_CACHE) == 40
     download = FullEvaluationSettings(weight_download_window_seconds=90)
     assert download.window_seconds(t.DOWNLOAD_SLOW) == 90
     both = FullEvaluationSettings(
@@ -63,11 +57,9 @@ def test_window_of_a_reason():
 
 @pytest.mark.parametrize("reason", [t.DOWNLOAD_SLOW, t.DOWNLOAD_STALLED])
 def test_window_of_a_download_reason(reason):
-    """It is set like that of any other, and stands above a grace and the older setting."""
+    """It is set like that of any other, and stands above the older setting."""
     settings = FullEvaluationSettings(
-        runtime_window=f"{of_set(reason)}=240",
-        grace={of_set(reason): 30},
-        weight_download_window_seconds=90,
+        grace=f"{of_set(reason)}=240", weight_download_window_seconds=90
     )
     assert settings.window_seconds(reason) == 240
 

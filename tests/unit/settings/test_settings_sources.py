@@ -1,4 +1,5 @@
 import shlex
+from datetime import timedelta
 
 import pytest
 
@@ -12,7 +13,7 @@ from reporter.cli.configure import (
     settings_from,
 )
 from reporter.errors import UsageError
-from reporter.setting_types import bind_address
+from reporter.setting_types import TimeBudget, bind_address
 from reporter.stacks.settings import FullDaemonSettings
 
 
@@ -30,14 +31,14 @@ def test_every_setting_has_a_flag_in_exactly_one_group():
 def test_flag_wins_over_environment_wins_over_file(monkeypatch, tmp_path):
     """Each layer is used where those above it say nothing."""
     path = tmp_path / "settings.yaml"
-    path.write_text("resync-seconds: 1\nstartup_grace_seconds: 1\nnode-boot-budget-seconds: 1\n")
+    path.write_text("resync-seconds: 1\nstartup_grace_seconds: 1\ngrace: {node-boot: 1}\n")
     monkeypatch.setenv("STATUS_REPORTER_RESYNC_SECONDS", "2")
     monkeypatch.setenv("STATUS_REPORTER_STARTUP_GRACE_SECONDS", "2")
     found = settings("--resync-seconds", "3", "--config", str(path))
     assert found.resync_seconds == 3
     assert found.startup_grace_seconds == 2
-    assert found.node_boot_budget_seconds == 1
-    assert found.model_startup_budget_seconds == 1800
+    assert found.budget(TimeBudget.NODE_BOOT) == timedelta(seconds=1)
+    assert found.budget(TimeBudget.MODEL_STARTUP) == timedelta(seconds=1800)
 
 
 def test_the_file_may_be_named_by_the_environment(monkeypatch, tmp_path):
@@ -127,10 +128,14 @@ def test_forms_in_the_file(tmp_path, content, field, *, value):
         ("kaito_deployment", "a/b", 'the name of a Deployment, or ""'),
         ("release_namespace", "", "the name of a namespace"),
         ("leader_election_id", "", "the name of a Lease"),
-        ("grace", "clusterBBRNotReady", "REASON=SECONDS"),
-        ("grace", "clusterBBRNotReady=soon", "REASON=SECONDS"),
-        ("grace", "clusterBBRNotReady=-5", "REASON=SECONDS"),
-        ("grace", "clusterBBR=5", "REASON=SECONDS"),
+        ("grace", "clusterBBRNotReady", "NAME=SECONDS"),
+        ("grace", "clusterBBRNotReady=soon", "NAME=SECONDS"),
+        ("grace", "clusterBBRNotReady=-5", "NAME=SECONDS"),
+        ("grace", "clusterBBR=5", "NAME=SECONDS"),
+        ("grace", "node-bot=5", "NAME=SECONDS"),
+        ("alert_fields", "cluster", "NAME=TEXT"),
+        ("alert_fields", "clusters=west", "NAME=TEXT"),
+        ("alert_fields", "docs=docs/", "NAME=TEXT"),
         ("disable_reasons", "clusterBBR", "reasons of the catalogue"),
         ("stacks", "kthena", "STACK=MODE, comma-separated"),
         ("stacks", "kthena=maybe", "STACK=MODE, comma-separated"),

@@ -14,6 +14,7 @@ from reporter.model.finding import Diagnosis, Finding, Sureness
 from reporter.model.objects import Condition, Node, Pod
 from reporter.model.text import clean, cut
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
+from reporter.setting_types import TimeBudget
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kaito import reasons
 from reporter.stacks.kaito.objects import Workspace
@@ -487,7 +488,7 @@ _TERMINAL, _CLOUD_ERROR, _PLUGINS, _BOOTING = 40, 30, 20, 10
 
 
 def probe_infra(scope: AnyScope) -> Iterator[Finding]:
-    boot = timedelta(seconds=scope.settings.node_boot_budget_seconds)
+    boot = scope.settings.budget(TimeBudget.NODE_BOOT)
     for workspace in scope.workspaces:
         claims = workspace.status.condition("NodeClaimReady")
         nodes = workspace.status.condition("NodesReady")

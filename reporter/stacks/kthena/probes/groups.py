@@ -21,6 +21,7 @@ from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
+from reporter.setting_types import TimeBudget
 from reporter.stacks.kthena import objects as api
 from reporter.stacks.kthena import reasons
 from reporter.stacks.kthena.derived.facts import (
@@ -60,7 +61,7 @@ def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
     if not scope.pods_known:
         return
     startup = startup_budget(scope)
-    boot = timedelta(seconds=scope.settings.node_boot_budget_seconds)
+    boot = scope.settings.budget(TimeBudget.NODE_BOOT)
     for group in scope.wanted_groups:
         if group.available:
             continue

@@ -23,6 +23,7 @@ from reporter.probes.pods import (
     startup_budget,
 )
 from reporter.probes.runtime.judge import judged_of
+from reporter.setting_types import TimeBudget
 from reporter.settings import EvaluationSettings
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.wanted import RESOURCE_NAMES
@@ -292,9 +293,9 @@ def probe_rollout(scope: ModelServiceScope) -> Iterator[Finding]:
 
 def _rest(deployment: Deployment, settings: EvaluationSettings) -> timedelta | None:
     """Return how much longer than the deadline a start may take, or None."""
-    deadline = deployment.spec.progress_deadline_seconds or _DEADLINE_SECONDS
-    rest = settings.model_startup_budget_seconds - deadline
-    return timedelta(seconds=rest) if rest > 0 else None
+    deadline = timedelta(seconds=deployment.spec.progress_deadline_seconds or _DEADLINE_SECONDS)
+    rest = settings.budget(TimeBudget.MODEL_STARTUP) - deadline
+    return rest if rest > timedelta(0) else None
 
 
 def probe_runtime(scope: ModelServiceScope) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ def _dropped():
 
 def filled(dropped, samples, engines):
     """A store that was told of so many pages of one pod."""
-    settings = FullEvaluationSettings(runtime_window={"inferencesetSchedulerStuck": 3600})
+    settings = FullEvaluationSettings(grace={"inferencesetSchedulerStuck": 3600})
     store = SampleStore(settings, timedelta(seconds=15), lambda: None, dropped=dropped.append)
     for number in range(samples):
         read = read_page(page(engines, number))

@@ -208,7 +208,7 @@ def test_what_is_seen_is_told_although_something_else_is_unknown():
     assert finding.cause == "not ready"
 
 
-@pytest.mark.parametrize(("settings", "seconds"), [({}, 300), ({"load_balancer_budget_seconds": 20}, 20)])  # fmt: skip
+@pytest.mark.parametrize(("settings", "seconds"), [({}, 300), ({"grace": {"load-balancer": 20}}, 20)])  # fmt: skip
 def test_a_pending_address_has_a_budget(settings, seconds):
     """A cloud takes minutes to build a load balancer."""
     docs = listening(ADDRESS_PENDING)

@@ -403,8 +403,7 @@ pages = st.fixed_dictionaries({
 })  # fmt: skip
 failures = st.fixed_dictionaries({"target": targets, "failure": st.sampled_from(Failure)})
 QUICK = FullEvaluationSettings(
-    runtime_window=dict.fromkeys(of_inferencesets.RUNTIME_NAMES, 30),
-    grace={of_inferencesets.DOWNLOAD_STALLED: 30},
+    grace=dict.fromkeys([*of_inferencesets.RUNTIME_NAMES, of_inferencesets.DOWNLOAD_STALLED], 30),
     weight_download_window_seconds=30,
     runtime_threshold=["stalled-without-demand-seconds=45", "itl-seconds=1", "e2e-seconds=1"],
 )

@@ -176,7 +176,7 @@ def test_the_words_say_how_many_pods_are_not_seen():
     ("settings", "first"),
     [
         ({"runtime_reasons": "off"}, NEVER),
-        ({"runtime_window": {"inferencesetEPPNoEndpoints": 120}}, 120),
+        ({"grace": {"inferencesetEPPNoEndpoints": 120}}, 120),
     ],
 )
 def test_settings_count_as_for_every_reason_from_metrics(settings, first):

@@ -323,9 +323,7 @@ def test_preemptions_of_a_steady_load_do_not_come_and_go(share):
 def test_late_answers_go_on_while_requests_wait_and_none_finishes():
     """The engine hangs under load: the absence of answers is not a recovery."""
     name, window = FullEvaluationSettings.metrics_name(t.LATENCY), 90
-    told = Told(
-        "collapse", runtime_window={name: window}, runtime_threshold={t.TTFT_SECONDS.name: 1}
-    )
+    told = Told("collapse", grace={name: window}, runtime_threshold={t.TTFT_SECONDS.name: 1})
     ((_, ended),) = told.episodes(t.LATENCY)
     finished = [
         (sample.counters[Counter.FINISHED].value, at) for at, sample in told.samples.items()
@@ -377,7 +375,7 @@ def test_a_cache_that_fills_up_is_told_as_such_from_the_first():
 def test_preemptions_wait_for_a_longer_window_of_the_full_cache():
     """Otherwise they would be reported first, and the other reason after them."""
     name = FullEvaluationSettings.metrics_name(t.KV_CACHE)
-    pod, page = Scraped(runtime_window={name: 600}), series("full_and_preempting")
+    pod, page = Scraped(grace={name: 600}), series("full_and_preempting")
     found = pod.watch(page, 600)
     assert t.KV_CACHE in found[600]
     assert not [at for at in found if at < 600 and found[at]]

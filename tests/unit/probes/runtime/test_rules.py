@@ -249,12 +249,11 @@ def test_thresholds(reason, thresholds, page, *, when):
     assert pod.first(reason, page) == when
 
 
-@pytest.mark.parametrize("option", ["runtime_window", "grace"])
-def test_windows(option):
-    """The window of a reason is its grace, whichever way it is set."""
+def test_windows():
+    """The window of a reason is its grace."""
     reasons = [t.KV_CACHE, t.SCRAPE_FAILING, t.METRICS_MISSING, t.REJECTED]
     found = {
-        each: Scraped(**{option: {FullEvaluationSettings.metrics_name(each): 200}}).first(
+        each: Scraped(grace={FullEvaluationSettings.metrics_name(each): 200}).first(
             each, FAULTS[each].page
         )
         for each in reasons

@@ -11,7 +11,7 @@ from reporter.sinks.events.plan import finding_event
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.sinks.events.test_plan import NOW, finding, report, stored
 
-SETTINGS = FullDaemonSettings(cluster_name="west", alert_docs_url="https://docs.example/d/")
+SETTINGS = FullDaemonSettings(alert_fields={"cluster": "west", "docs": "https://docs.example/d/"})
 FIRES = finding()
 STOPS = finding(impact=Impact(not_serving=1))
 CLEARS = finding(Disposition.CLEARING)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from reporter.model.evidence import NO_EVIDENCE
+from reporter.setting_types import BUDGETS, TimeBudget
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import evaluate_inferenceservices
 from tests.unit.probes.building import Document, merged, namespace
@@ -22,7 +23,7 @@ from tests.unit.stacks.kserve.derived.building import (
 )
 
 SETTINGS = FullEvaluationSettings()
-STARTUP = SETTINGS.model_startup_budget_seconds
+STARTUP = BUDGETS[TimeBudget.MODEL_STARTUP]
 URL: Document = {"status": {"url": "http://llm.example"}}
 AVAILABLE = {
     "Available": "True MinimumReplicasAvailable",

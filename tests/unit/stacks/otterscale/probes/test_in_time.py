@@ -17,7 +17,7 @@ from reporter.model.instant import rfc3339
 from reporter.probes.reuse import Answered
 from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import resolve
-from reporter.setting_types import Switched
+from reporter.setting_types import BUDGETS, Switched, TimeBudget
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import rows
 from tests.unit.probes.building import at, condition, deployment, namespace, snapshot_of
@@ -26,7 +26,6 @@ from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
     NAME,
     NS,
-    SETTINGS,
     changed,
     healthy,
     one,
@@ -228,7 +227,7 @@ BEHIND = changed(healthy(), "ModelService", NAME, {"status": {"decodeReady": Non
 UNSEEN = [*flipping(30)][1][1]
 SILENT, EARLY_SILENT = scraped(answered=False), scraped(answered=False, started=0)
 TOLD_SILENT, ANSWERED = (scraped(answered=each, silent=True, started=0) for each in (False, True))
-STARTUP = SETTINGS.model_startup_budget_seconds
+STARTUP = BUDGETS[TimeBudget.MODEL_STARTUP]
 NOT_JUDGED = ALONE.model_copy(update={"runtime_reasons": Switched.OFF})
 PODS_AT_0, PODS_CLEAR = {"PodsNotReady": 0}, {"PodsNotReady": 300}
 
