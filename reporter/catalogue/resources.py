@@ -208,10 +208,16 @@ APISERVICES: Final = Resource(
     namespaced=False, type=objects.ApiService, explains=True,
     purpose="whether the API of metrics that an autoscaler asks answers",
 )  # fmt: skip
+NETWORKPOLICIES: Final = Resource(
+    group="networking.k8s.io", versions=("v1",), plural="networkpolicies", kind="NetworkPolicy",
+    namespaced=True, type=objects.NetworkPolicy, explains=True,
+    purpose="whether a policy stops a connection that times out",
+)  # fmt: skip
 
 ON_DEMAND: Final[tuple[Resource[KubeObject], ...]] = (
     VOLUMES, ATTACHMENTS, CSINODES, STORAGECLASSES, NODEPOOLS, NODECLAIMS, QUEUES, WORKLOADS,
     LOCALQUEUES, CLUSTERQUEUES, DAEMONSETS, CLUSTERPOLICIES, AUTOSCALERS, LEASES, APISERVICES,
+    NETWORKPOLICIES,
 )  # fmt: skip
 """Never watched: read only if they may explain a fault, and from a dump if they are in it."""
 

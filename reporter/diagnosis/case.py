@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reporter.catalogue.resources import NODES
+from reporter.diagnosis import reach
+from reporter.diagnosis.reach import NoPod
 from reporter.diagnosis.texts import Context, TextRow, end_of, meaning
 from reporter.model.evidence import ForeignEvent, LogCause
 from reporter.model.finding import Diagnosis, Sureness
@@ -265,7 +267,7 @@ REFUSALS: Final = (
 )  # fmt: skip
 
 
-def refusal(text: str | None, namespace: str) -> Diagnosis | None:
+def refusal(text: str | None, namespace: str, snapshot: Snapshot) -> Diagnosis | None:
     """Return who refused a pod and why, from its controller's message; None if unknown."""
     found = meaning(REFUSALS, text, Context(namespace=namespace), service=_service(text or ""))
     if found is None or found.code != REFUSES_ALL:
@@ -274,6 +276,9 @@ def refusal(text: str | None, namespace: str) -> Diagnosis | None:
     if service is None:
         return found
     ref = ObjectRef("v1", "Service", service["namespace"], service["name"])
+    if why := reach.shut_off(text or "", snapshot, NoPod.API_SERVER):
+        cause, action = f"{found.cause}: {why}", "Let it through in the policy, by addresses."
+        return replace(found, cause=cause, action=action, object=ref, shared=True)
     return replace(found, object=ref, shared=True)
 
 
@@ -290,9 +295,11 @@ ERRORS: Final = (
 """API server errors that keep a controller from creating the objects of a model."""
 
 
-def why_it_fails(text: str | None, namespace: str) -> Diagnosis | None:
+def why_it_fails(text: str | None, namespace: str, snapshot: Snapshot) -> Diagnosis | None:
     """Return why the API server refuses a controller's request; None if unknown."""
-    found = meaning(ERRORS, text, Context(namespace=namespace)) or refusal(text, namespace)
+    found = meaning(ERRORS, text, Context(namespace=namespace)) or refusal(
+        text, namespace, snapshot
+    )
     if found is None or found.code != REFUSES_ALL:
         return found
     cause = found.cause.replace(" refuses every pod: ", " cannot be asked: ")
@@ -308,7 +315,7 @@ def why_not_made(kind: str, owner: KubeObject | ObjectRef, snapshot: Snapshot) -
     """Return why a workload's pods are not created, from its controller's newest Event."""
     for each in snapshot.evidence.events_about(owner.namespace, kind, owner.name):
         if each.reason in _CREATES:
-            found = refusal(each.message, owner.namespace)
+            found = refusal(each.message, owner.namespace, snapshot)
             return found or Diagnosis(
                 code="not-made",
                 cause=end_of(each.message, 300),

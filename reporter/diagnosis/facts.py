@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from reporter.catalogue.resources import NODES, PODS, SERVICES, VOLUMES
+from reporter.catalogue.resources import NODES, SERVICES, VOLUMES
+from reporter.diagnosis import reach
 from reporter.diagnosis.case import Case
 from reporter.diagnosis.storage import bound_claims
 from reporter.model import objects as o
 from reporter.model.evidence import LogCause
 from reporter.model.text import clean, cut
-from reporter.snapshot.decode import selected_by
-from reporter.snapshot.snapshot import Snapshot
 
 
 class Fact(NamedTuple):
@@ -69,6 +68,8 @@ _SETTINGS: Final[Mapping[str, tuple[_Setting, ...]]] = {
     **dict.fromkeys(("v-attn", "v-attn-set"), (_Setting(("VLLM_ATTENTION_BACKEND",)),)),
     **dict.fromkeys(("hf-repo", "hf-file", "hf-unreachable"), (_OTHER_HUB, _MIRROR, _OFFLINE)),
     **dict.fromkeys(("hf-mirror", "hf-down", "lc-hub"), (_MIRROR,)),
+    "nixl-self": (_Setting(("VLLM_NIXL_SIDE_CHANNEL_HOST",)),),
+    "zmq-empty": (_Setting(("LWS_LEADER_ADDRESS",)),),
     "dynamo-routers": (
         _Setting(("DYN_NAMESPACE",), ", which looks for workers in Dynamo namespace {value}"),
     ),
@@ -195,24 +196,32 @@ def _drivers(case: Case) -> list[str]:
 
 
 def _behind(case: Case, container: str, log: LogCause) -> Fact | None:
-    """Return that the Service which was asked has no ready pod, unless it selects this pod too.
+    """Return what keeps the pod from the Service that it asked, unless that selects it too.
 
     Where the log has no name, it is the one that the container's environment names.
     """
     own = case.pod.metadata.labels
     for name, address in _addresses(case, container, log):
-        host = _SCHEME.sub("", address).rpartition("@")[2].partition("/")[0].partition(":")[0]
-        service, *rest = host.split(".")
-        if rest[1:2] not in ([], ["svc"]):
-            continue
-        place = rest[0] if rest else case.pod.namespace
-        found = case.snapshot[SERVICES].get(place, service)
+        host, _, port = _SCHEME.sub("", address).rpartition("@")[2].partition("/")[0].partition(":")
+        numeric = host[:1].isdigit()
+        asked = None if numeric else reach.placed(host, case.pod.namespace, case.snapshot)
+        found = reach.of_address(host, case.snapshot) if numeric else None
+        if asked is not None:
+            found = case.snapshot[SERVICES].get(asked.namespace, asked.service)
         if found is None or o.LabelSelector(match_labels=found.spec.selector).matches(own):
             continue
-        if selects_ready(found, case.snapshot) is False:
-            of = f", which {name} names," if name else ""
-            where = f"{place}/" if place != case.pod.namespace else ""
-            return Fact(f": Service {where}{found.name}{of} has no ready pod")
+        of = f", which {name} names," if name else ""
+        where = f"{found.namespace}/" if found.namespace != case.pod.namespace else ""
+        service = f"Service {where}{clean(found.name)}"
+        if reach.selects_ready(found, case.snapshot) is False:
+            return Fact(f": {service}{of} has no ready pod")
+        if not reach.TIMED_OUT.search(log.values.get("why", "")):
+            continue
+        asked_port = int(port) if port.isdecimal() else 0
+        if why := reach.why_shut(found, asked_port, case.snapshot, client=case.pod):
+            return Fact(f": {why}", "Let it through in the policy.", instead=True)
+        if reach.selects_ready(found, case.snapshot):
+            return Fact(f": {service}{of} has ready pods, and its port {port} does not answer")
     return None
 
 
@@ -221,24 +230,24 @@ _ADDRESSES: Final = ("LMCACHE_REMOTE_URL", "NATS_SERVER")
 
 
 def _addresses(case: Case, container: str, log: LogCause) -> Iterator[tuple[str, str]]:
-    said = next(filter(None, map(log.values.get, ("host", "url", "ip"))), "")
-    if said[:1].isalpha():
+    said = next(filter(None, map(log.values.get, ("host", "url", "ip", "addr"))), "")
+    if said[:1].isalpha() or reach.of_address(said.partition(":")[0], case.snapshot):
         yield "", said
     elif not said.startswith(_SELF):
         variables = _variables(case, container)
         yield from ((name, variables[name]) for name in _ADDRESSES if name in variables)
 
 
-def selects_ready(service: o.Service, snapshot: Snapshot) -> bool | None:
-    """True if a Service selects a ready pod; None if it may lead to others, or pods are unknown."""
-    if not service.spec.selector or service.spec.publish_not_ready_addresses:
-        return None
-    selector = o.LabelSelector(match_labels=service.spec.selector)
-    pods = snapshot[PODS].each_selected(service.namespace, selector)
-    if any(each.status.condition("Ready", "True") for each in pods):
-        return True
-    known = snapshot.absence_known(PODS, service.namespace, sought=selected_by(selector))
-    return False if known else None
+def _unresolved(case: Case, container: str, log: LogCause) -> Fact | None:
+    """Return why a name of the cluster does not resolve, by the Services and pods that it names."""
+    said = next(filter(None, map(log.values.get, ("host", "address", "name"))), "")
+    host = said or _variables(case, container).get(_LEADER, "")
+    asked = reach.placed(host, case.pod.namespace, case.snapshot) if host else None
+    why = reach.why_no_address(asked, case.snapshot) if asked else ""
+    return Fact(f": {why}") if why else None
+
+
+_LEADER: Final = "LWS_LEADER_ADDRESS"
 
 
 _OTHERS: Final[Mapping[str, Callable[[Case, str, LogCause], Fact | None]]] = {
@@ -250,6 +259,9 @@ _OTHERS: Final[Mapping[str, Callable[[Case, str, LogCause], Fact | None]]] = {
         _limit,
     ),
     **dict.fromkeys(("denied", _READ_ONLY), _mount),
-    **dict.fromkeys(("refused", "address", "host", "dynamo-etcd"), _behind),
+    **dict.fromkeys(
+        ("refused", "address", "host", "dynamo-etcd", "dynamo-nats", "ctl-api"), _behind
+    ),
+    **dict.fromkeys(("dns", "rdzv-connect", "zmq-empty"), _unresolved),
 }  # fmt: skip
 """By signature."""

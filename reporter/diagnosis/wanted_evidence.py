@@ -15,11 +15,12 @@ from reporter.catalogue.resources import (
     AUTOSCALERS,
     BY_NAME,
     CLAIMS,
+    NETWORKPOLICIES,
     NODECLAIMS,
     ON_DEMAND,
     PODS,
 )
-from reporter.diagnosis import daemons, devices
+from reporter.diagnosis import daemons, devices, reach
 from reporter.diagnosis.case import statuses
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Sureness
@@ -127,7 +128,7 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
                 )
             )
         ),
-        resources=tuple(_resources(snapshot)) if waiting else (),
+        resources=tuple(_resources(report, snapshot, waits=bool(waiting))),
         volumes=tuple(dict.fromkeys(_volumes(snapshot, waiting))),
         at_fault=at_fault
         | {each.namespace for each in beyond}
@@ -167,12 +168,21 @@ def _pods(snapshot: Snapshot, namespace: str, first: Iterable[str]) -> tuple[Pod
     return (*named, *others)[:MOST_PODS]
 
 
-def _resources(snapshot: Snapshot) -> Iterator[Resource[KubeObject]]:
-    for each in ON_DEMAND:
-        if each not in (*BY_NAME, AUTOSCALERS, APISERVICES) and (
-            not each.custom or _serves(snapshot, each)
-        ):
+_OF_OTHERS: Final = (*BY_NAME, AUTOSCALERS, APISERVICES, NETWORKPOLICIES)
+"""Read for other reasons than a pod that waits."""
+
+
+def _resources(
+    report: Report, snapshot: Snapshot, *, waits: bool
+) -> Iterator[Resource[KubeObject]]:
+    for each in ON_DEMAND if waits else ():
+        if each not in _OF_OTHERS and (not each.custom or _serves(snapshot, each)):
             yield each
+    if any(
+        each.disposition in _OPEN and reach.TIMED_OUT.search(each.message)
+        for each in report.findings
+    ):
+        yield NETWORKPOLICIES
 
 
 def _serves(snapshot: Snapshot, resource: Resource[KubeObject]) -> bool:

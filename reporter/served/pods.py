@@ -238,7 +238,7 @@ def _refused(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
     lacks = current and not deployment.spec.paused and status.replicas < deployment.wanted
     if failure is None and not lacks:
         return
-    found = refusal(failure.message, at.scope.place) if failure else None
+    found = refusal(failure.message, at.scope.place, at.scope.snapshot) if failure else None
     why = words(failure) if failure else "and its Deployment does not say why"
     yield at.scope.finding(
         reason=at.reason("PodsNotCreated"),

@@ -214,7 +214,7 @@ def _cause(deployment: Deployment, replicas: _Replicas, snapshot: Snapshot) -> f
     present = replicas.count if snapshot.known(PODS) else deployment.status.replicas
     if refused is not None and present < deployment.wanted:
         reason = refused.reason or "ReplicaFailure"
-        found = refusal(refused.message, deployment.namespace)
+        found = refusal(refused.message, deployment.namespace, snapshot)
         text = found.sentence if found else detail(reason, refused.message, _TEXT_BYTES)
         words = f"pods cannot be created: {text}"
         return faults.WorkloadFault(reason, words, diagnosis=found, fails=Fails.REFUSED)

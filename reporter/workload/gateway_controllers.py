@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.needs import GATEWAY_NAME, is_of_istio
-from reporter.diagnosis.facts import selects_ready
+from reporter.diagnosis.reach import selects_ready
 from reporter.model.objects import Condition, Deployment, Gateway, HttpRoute, Service
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.index import grouped

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final, TypeAlias, TypeGuard, TypeVar
 
 from reporter.catalogue.resources import NAMESPACES
+from reporter.diagnosis import reach
 from reporter.model.catalogue import Catalogue, CustomComponent, CustomWorkload
 from reporter.model.instant import parse_rfc3339
 from reporter.model.objects import (
@@ -186,7 +187,10 @@ def warning_about(snapshot: Snapshot, about: ObjectRef) -> str:
     warning = next(
         (each for each in events if each.type == "Warning" and _CONFLICT not in each.message), None
     )
-    return detail(warning.reason, warning.message, _TEXT_BYTES) if warning else ""
+    if warning is None:
+        return ""
+    why = reach.shut_off(warning.message, snapshot)
+    return detail(warning.reason, warning.message, _TEXT_BYTES) + (f": {why}" if why else "")
 
 
 def latest(*times: datetime | None) -> datetime | None:

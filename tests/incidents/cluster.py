@@ -10,6 +10,7 @@ controllers write it. Keys of a case that shape it:
 | `gpus`, `container`, `spec` | what its pods ask for; patches of the engine's container and of the pod's spec |
 | `pod` | the state of its pod: one of `_STATES`; `init` names the init container that it is about, `log` is its log |
 | `engine` | false where nothing shows that its container serves a model |
+| `by_name` | true where the cause is in what its pods are called, which another kind calls otherwise |
 | `body`, `pods` | of a kind that a dialect describes: the object, and labels of each pod by its name |
 | `refused`, `bare` | why no pod can be made; there is neither pod nor workload |
 | `nodes` | by name: `gpu` offered, or offered/had; null is none; `labels`, `taints`, `conditions`, other `resources` |

@@ -239,6 +239,15 @@ def _described(cluster: Cluster) -> None:
         cluster.pod(pod, labels, cluster.owner(cluster.kind, name))
 
 
+def _ome_inference_service(cluster: Cluster) -> None:
+    """An InferenceService of OME, whose kind is called as KServe's."""
+    name, case = cluster.name, cluster.case
+    body = {"apiVersion": "ome.io/v1beta1", **case["body"]}
+    cluster.put(f"InferenceService {NAMESPACE}/{name}", body)
+    for pod, labels in case["pods"].items():
+        cluster.pod(pod, labels, None)
+
+
 MODELS = {
     "Deployment": _plain,
     "DynamoGraphDeployment": _described,
@@ -246,6 +255,7 @@ MODELS = {
     "InferenceSet": _inference_set,
     "LLMInferenceService": _llm_inference_service,
     "ModelServing": _model_serving,
+    "OMEInferenceService": _ome_inference_service,
     "RayService": _described,
     "StatefulSet": _plain,
     "StormService": _described,

@@ -30,6 +30,7 @@ _TRUE_OF = {
     "InferenceSet": ("inferencesetModelPodsNotReady",),
     "LLMInferenceService": ("llminferenceservicePodsNotReady", "llminferenceserviceNotReady"),
     "ModelServing": ("modelservingGroupNotReady", "modelservingRoleStuckCreating", "modelservingGangNotSchedulable"),
+    "OMEInferenceService": ("omeinferenceservicePodsNot",),
     "RayService": ("rayservicePodsNot", "rayserviceModelLoadFailed"),
     "StatefulSet": ("workload",),
     "StormService": ("stormservicePodsNot",),
@@ -126,9 +127,10 @@ def judge(case, report) -> Told:
 def in_a_model(case):
     """A plain incident with the same pods in an InferenceService: what is told once it is a model.
 
-    None of one whose fault is not in the model's own pods, or whose pods nobody takes for an engine.
+    None of one whose fault is not in the model's own pods or in what these are called, or whose pods
+    nobody takes for an engine.
     """
-    if "serves" in case.get("pod", {}) or not case.get("engine", True):
+    if "serves" in case.get("pod", {}) or not case.get("engine", True) or case.get("by_name"):
         return None
     name = case["model"].split()[1]
     container = {key: value for key, value in case.get("container", {}).items() if key != "name"}
@@ -141,7 +143,7 @@ def in_a_model(case):
         "model": f"InferenceService {name}",
         "container": container,
         "events": events,
-        "reasons": ["clusterNodeNotReady"],
+        "reasons": ["clusterNodeNotReady", "clusterSharedCause"],
     }
 
 

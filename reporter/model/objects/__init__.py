@@ -9,4 +9,5 @@ from reporter.model.objects.base import *
 from reporter.model.objects.core import *
 from reporter.model.objects.demands import *
 from reporter.model.objects.gateway import *
+from reporter.model.objects.networks import *
 from reporter.model.objects.pods import *

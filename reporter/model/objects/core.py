@@ -34,6 +34,12 @@ class ServiceSpec(base.Part, frozen=True):
     selector: base.Labels | None = None
     ports: tuple[ServicePort, ...] | None = None
     publish_not_ready_addresses: bool = False
+    cluster_ip: str = field(name="clusterIP", default="")
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether its name leads to the addresses of its pods, not to one of its own."""
+        return self.cluster_ip == "None"
 
 
 class Service(base.KubeObject, frozen=True):

@@ -64,9 +64,11 @@ class Variable(base.Part, frozen=True):
 SETTINGS: Final = frozenset({
     "CUDA_VISIBLE_DEVICES", "DYN_NAMESPACE", "GLOO_SOCKET_IFNAME", "HF_ENDPOINT", "HF_HUB_OFFLINE",
     "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "LD_LIBRARY_PATH", "LMCACHE_REMOTE_URL",
+    "LWS_LEADER_ADDRESS",
     "NATS_SERVER", "NCCL_BUFFSIZE", "NCCL_SOCKET_IFNAME", "NVIDIA_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES", "SGLANG_USE_MODELSCOPE", "TRANSFORMERS_OFFLINE",
-    "VLLM_ATTENTION_BACKEND", "VLLM_HOST_IP", "VLLM_USE_MODELSCOPE",
+    "VLLM_ATTENTION_BACKEND", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST",
+    "VLLM_USE_MODELSCOPE",
 })  # fmt: skip
 """Environment variables of engines that explain errors in their logs; none is a credential."""
 
@@ -116,6 +118,7 @@ class PodSpec(base.Part, frozen=True):
     """
 
     node_name: str | None = None
+    host_network: bool = False
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
     termination_grace_period_seconds: int | None = None
@@ -177,6 +180,7 @@ class PodSpec(base.Part, frozen=True):
         away = demands.PodAffinity(kept) if kept else None
         return PodSpec(
             node_name=self.node_name,
+            host_network=self.host_network,
             affinity=demands.Affinity(pod_anti_affinity=away) if away else None,
             containers=tuple(each.settled() for each in self.containers or ()),
             termination_grace_period_seconds=self.termination_grace_period_seconds,

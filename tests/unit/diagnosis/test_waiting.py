@@ -390,7 +390,7 @@ def test_a_text_is_understood(table, code, text):
 
 @pytest.mark.parametrize(("code", "cause", "text"), TEXTS["refusals"])
 def test_a_refusal_is_understood(code, cause, text):
-    found = refusal(text, "models")
+    found = refusal(text, "models", cluster())
     assert found is not None
     assert found.code == code
     assert cause in found.cause
@@ -424,7 +424,7 @@ def test_a_node_is_the_object_where_it_is_to_be_mended():
     assert str(node.object) == "Node gpu-1"
     secret = meaning(STARTS, 'secret "hf-token" not found', PLACE)
     assert str(secret.object) == "Secret models/hf-token"
-    service = refusal(f'{CALL}no endpoints available for service "hook"', "models")
+    service = refusal(f'{CALL}no endpoints available for service "hook"', "models", cluster())
     assert str(service.object) == "Service tools/hook"
 
 
@@ -464,15 +464,15 @@ def test_what_to_do_fits_what_is_refused(rows, text, does):
 )  # fmt: skip
 def test_why_a_controller_fails(text, code, cause):
     """What the API server refuses it need not be a pod, so that it keeps nobody else's from being made."""
-    found = why_it_fails(text, "models")
+    found = why_it_fails(text, "models", cluster())
     assert (found.code, found.shared) == (code, False)
     assert cause in found.cause
-    assert why_it_fails("the server is on fire", "models") is None
+    assert why_it_fails("the server is on fire", "models", cluster()) is None
 
 
 def test_a_text_that_nobody_knows_means_nothing():
     assert meaning(STARTS, "something else entirely", PLACE) is None
-    assert refusal(None, "models") is None
+    assert refusal(None, "models", cluster()) is None
 
 
 def test_a_long_text_takes_no_long_time():

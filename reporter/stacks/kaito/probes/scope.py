@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
-from reporter.diagnosis.facts import selects_ready
+from reporter.diagnosis.reach import selects_ready
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, KubeObject, Pod
 from reporter.model.resource import Resource

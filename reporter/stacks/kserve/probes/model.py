@@ -197,7 +197,7 @@ def _refused(scope: InferenceServiceScope) -> Iterator[Finding]:
             failure = deployment.status.condition(REPLICA_FAILURE, "True")
             if failure is None:
                 continue
-            why = refusal(failure.message, scope.place)
+            why = refusal(failure.message, scope.place, scope.snapshot)
             yield scope.finding(
                 reason=reasons.PODS_NOT_CREATED,
                 related=DEPLOYMENTS.ref(deployment),

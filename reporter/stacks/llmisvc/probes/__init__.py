@@ -178,7 +178,7 @@ def _errors(scope: LlmScope) -> Iterator[Finding]:
             cause=f"{each.type} {each.reason}",
             text=f"KServe fails, {each.type}: {words(each)}",
             transition=each.last_transition_time,
-            diagnosis=why_it_fails(each.message, scope.place),
+            diagnosis=why_it_fails(each.message, scope.place, scope.snapshot),
         )
 
 

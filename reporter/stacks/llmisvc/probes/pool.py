@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.needs import is_of_istio
-from reporter.diagnosis.facts import selects_ready
+from reporter.diagnosis.reach import selects_ready
 from reporter.model import objects as o
 from reporter.model.finding import Finding
 from reporter.probes.scope import of_workload

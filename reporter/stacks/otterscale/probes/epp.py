@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from reporter.catalogue import resources as r
-from reporter.diagnosis.facts import selects_ready
+from reporter.diagnosis.reach import selects_ready
 from reporter.model import objects as o
 from reporter.model.finding import Finding
 from reporter.model.resource import Resource

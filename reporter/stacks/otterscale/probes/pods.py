@@ -228,7 +228,7 @@ def _too_few(scope: ModelServiceScope, role: RoleView) -> Iterator[Finding]:
     if present >= role.wanted:
         return
     refused = deployment.status.condition("ReplicaFailure", "True")
-    found = refusal(refused.message, scope.place) if refused else None
+    found = refusal(refused.message, scope.place, scope.snapshot) if refused else None
     why = f": pods cannot be created, {found.sentence}" if found else _why(scope, role, refused)
     yield scope.finding(
         reason=PODS_NOT_READY,
