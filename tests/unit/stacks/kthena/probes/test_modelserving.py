@@ -1,4 +1,4 @@
-"""Instances that do not come up or do not go, and PodGroups that Volcano has no room for."""
+"""A ModelServing: its groups, rollout and spec, instances that do not come up or go, and gangs without room."""
 
 from datetime import timedelta
 
@@ -6,12 +6,33 @@ import pytest
 
 from reporter.catalogue.resources import PODS
 from reporter.model.instant import parse_rfc3339
-from reporter.stacks.kthena.reasons import GANG_NOT_SCHEDULABLE, ROLE_CREATING, ROLE_DELETING
+from reporter.model.subject import Subject
+from reporter.stacks.kthena.reasons import (
+    CONTROLLERREVISIONS,
+    GANG_NOT_SCHEDULABLE,
+    GROUP_NOT_READY,
+    INVALID_SPEC,
+    MODELSERVING_KIND,
+    MODELSERVINGS_FORMER,
+    READY,
+    ROLE_CREATING,
+    ROLE_DELETING,
+    ROLLOUT_STUCK,
+)
 from tests.tables import rows
 from tests.unit.probes.building import CREATED_AT, DELETING, SINCE_AT, condition, merged
 from tests.unit.stacks.kthena.probes.kthena import (
+    FORMER_GROUP,
+    NAME,
+    NEW,
+    NS,
+    OLD,
+    ROLES,
+    TITLE,
     evaluated,
     findings,
+    group,
+    modelserving,
     not_ready,
     only,
     owned,
@@ -22,18 +43,240 @@ from tests.unit.stacks.kthena.probes.kthena import (
     stack,
     tells,
     waits,
+    without_instances,
 )
 
-HEAD, WORKER, DECODE = (f"Pod m-0-{each}" for each in ("prefill-0-0", "prefill-0-1", "decode-0-0"))
+SUBJECT = Subject(MODELSERVING_KIND, NS, NAME)
+POD_NAMES = ("prefill-0-0", "prefill-0-1", "decode-0-0", "decode-1-0")
+LONGEST, NOT_MADE = timedelta(minutes=45), timedelta(minutes=5)
+GOING = {"PodGroup m-1": None, **{f"Pod m-1-{each}": DELETING for each in POD_NAMES}}
+FORMER = {"metadata": {"ownerReferences": [{"kind": "ModelServing", "uid": "uid-former"}]}}
+IN_THE_WAY = {"PodGroup m-1": None, **{f"Pod m-1-{each}": FORMER for each in POD_NAMES}}
+NO_VOLCANO = {"ModelServing m": {"spec": {"schedulerName": "default-scheduler"}}}
+WORKER, DECODE = "Pod m-0-prefill-0-1", "Pod m-0-decode-0-0"
+
+
+def wants(replicas, **spec):
+    return {"ModelServing m": {"spec": {"replicas": replicas, **spec}}}
+
+
+def test_one_that_serves_is_ready_and_has_no_finding():
+    evaluation = evaluated(stack())
+    assert evaluation.findings == ()
+    assert [each.subject for each in evaluation.subjects] == [SUBJECT]
+    (ready,) = evaluation.ready
+    assert (ready.reason, ready.subject) == (READY, SUBJECT)
+    assert ready.message == f"{TITLE} is ready: 2/2 ServingGroups Running"
+    (derived,) = evaluation.derived
+    assert str(derived.object) == f"ModelServing {NS}/{NAME}"
+    assert len(derived.status["roleStatuses"]) == 6
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{WORKER: waits("Whatever")}, {"Pod m-1-decode-1-0": None}, wants(3), wants(0), {"PodGroup m-2": pod_group("m-2")}],
+)  # fmt: skip
+def test_it_is_not_ready_while_a_group_is_missing_or_not_running(changes):
+    assert evaluated(stack(changes)).ready == ()
+
+
+def ready_messages(objects):
+    return [each.message for each in evaluated(objects).ready]
+
+
+def test_none_wanted_is_ready_and_says_so():
+    """Scaled to zero on purpose: all groups, or every role, with PodGroups or without."""
+    objects = {key: each for key, each in stack().items() if not key.startswith(("Pod ", "PodGr"))}
+    objects["ModelServing m"] = modelserving({"spec": {"replicas": 0}})
+    assert ready_messages(objects) == [f"{TITLE} is ready: 0 ServingGroups wanted"]
+    told = [f"{TITLE} is ready: 0 instances wanted of any role"]
+    assert ready_messages(without_instances()) == told
+    groups = {f"PodGroup {each}": pod_group(each) for each in ("m-0", "m-1")}
+    assert ready_messages(without_instances() | groups) == told
+    assert ready_messages(without_instances() | {DECODE: pod("m-0", "decode", 0, 0)}) == []
+
+
+def test_nothing_is_concluded_from_what_is_not_seen():
+    """No evidence and no fault; and no status, which would be written, is made of a part."""
+    found = evaluated(stack(), unknown=[PODS])
+    assert (found.ready, found.findings) == ((), ())
+    assert evaluated(stack(), unknown=[CONTROLLERREVISIONS]).derived == ()
+
+
+def test_one_of_the_former_api_group_is_referred_to_in_it():
+    former = modelserving({"spec": {"replicas": -1}}, group=FORMER_GROUP)
+    finding = only(stack() | {"ModelServing m": former}, INVALID_SPEC)
+    assert finding.related == MODELSERVINGS_FORMER.ref_named(NS, NAME)
+
+
+MANY = [{"name": "UPPER", "replicas": -1, "workerReplicas": -1}]
+MISSING = "wanted ServingGroups exist; missing: "
+
+
+@rows(
+    ("reason", "changes", "expected"),
+    {
+        "an invalid spec, by field and at once": (
+            INVALID_SPEC, {"ModelServing m": {"spec": {"recoveryPolicy": "All"}}},
+            {
+                "exempt": True, "cause": "spec.recoveryPolicy",
+                "said": "the spec is invalid: spec.recoveryPolicy: must be one of None, RoleRecreate, ServingGroupRecreate",
+            },
+        ),
+        "many broken rules: the rest is counted": (INVALID_SPEC, wants(-1, template={"roles": MANY}), {"ends": "; and 2 more"}),
+        "a group that is not Running, by role and instance": (
+            GROUP_NOT_READY, {WORKER: waits("ImagePullBackOff"), "Pod m-0-decode-1-0": None},
+            {
+                "said": "ServingGroup m-0 is Scaling: role prefill 0/1 Running, role decode 1/2 Running (prefill-0 Creating, decode-1 NotFound)",
+                "cause": "m-0 Scaling", "budget": LONGEST,
+            },
+        ),
+        "by its PodGroup, which stays when pods are made again": (GROUP_NOT_READY, {WORKER: not_ready()}, {"about": "PodGroup m-0"}),
+        "by its first pod without one": (GROUP_NOT_READY, {WORKER: not_ready()} | NO_VOLCANO, {"about": "Pod m-0-prefill-0-0"}),
+        "the controller explains no crash": (GROUP_NOT_READY, {DECODE: waits("CrashLoopBackOff")}, {"independent": True}),
+        "nor a start": (GROUP_NOT_READY, {DECODE: not_ready()}, {"independent": True}),
+        "but a lack of pods": (GROUP_NOT_READY, {DECODE: None}, {"independent": False}),
+        "groups that do not exist, of the ModelServing": (
+            GROUP_NOT_READY, wants(9),
+            {
+                "about": "ModelServing m", "said": f"2 of 9 {MISSING}m-2, m-3, m-4, m-5, m-6 and 2 more",
+                "budget": NOT_MADE, "created": CREATED_AT, "independent": False,
+            },
+        ),
+        "what is in the way of a missing group": (
+            GROUP_NOT_READY, IN_THE_WAY, {"said": f"1 of 2 {MISSING}m-1; pod m-1-decode-0-0 is in the way: it has another owner"},
+        ),
+        "one that is replaced as a whole": (GROUP_NOT_READY, GOING, {"ends": "ServingGroup m-1 is Deleting: ..."}),
+    },
+)  # fmt: skip
+def test_what_is_told(reason, changes, expected):
+    tells(stack(changes), reason, **expected)
+
+
+@rows(
+    ("objects", "unknown"),
+    {
+        "pods cannot be read": (stack(wants(3)), [PODS]),
+        "a surplus group goes": (stack({**GOING, **wants(1)}), []),
+        "no role has instances: without Volcano nothing of a group can be seen": (without_instances(), []),
+    },
+)  # fmt: skip
+def test_groups_are_not_missed(objects, unknown):
+    assert findings(objects, GROUP_NOT_READY, unknown=unknown) == []
+
+
+@pytest.mark.parametrize(("replicas", "hint"), [(3, True), (2, False)])
+def test_a_controller_that_is_known_to_be_stuck_is_hinted_at(replicas, hint):
+    """It changes the data of a ControllerRevision when a role has another number of instances."""
+    roles = [ROLES[0], {**ROLES[1], "replicas": replicas}]
+    found = findings(stack(wants(3, template={"roles": roles})), GROUP_NOT_READY)
+    (told,) = [said(each) for each in found if f"2 of 3 {MISSING}m-2" in said(each)]
+    assert (f"ControllerRevision m-{NEW} was made: Kthena's controller may be" in told) is hint
+
+
+DEADLINE, STARTUP = timedelta(minutes=10), timedelta(minutes=30)
+
+
+def rollout(old=("m-0",), changes=None, **strategy):
+    """Two groups, of which some are still on the old revision."""
+    objects = stack()
+    for name in old:
+        objects.update(group(name, revision=OLD))
+    update = {"type": "ServingGroupRollingUpdate", "rollingUpdateConfiguration": strategy}
+    spec = {"spec": {"rolloutStrategy": update}}
+    objects["ModelServing m"] = stack({"ModelServing m": spec})["ModelServing m"]
+    for key, change in (changes or {}).items():
+        if change is None:
+            del objects[key]
+        else:
+            objects[key] = _patched(objects[key], change)
+    return objects
+
+
+def _patched(known, change):
+    return {**known, **{key: {**known.get(key, {}), **each} for key, each in change.items()}}
+
+
+BY_ROLE = {"spec": {"rolloutStrategy": {"type": "RoleRollingUpdate"}}}
+
+
+def role_rollout(changes=None):
+    """One group, of which prefill-0 and decode-0 are old and decode-1 is new."""
+    objects = stack({"ModelServing m": merged(BY_ROLE, {"spec": {"replicas": 1}})})
+    for ordinal in ("prefill-0-0", "prefill-0-1", "decode-0-0"):
+        objects[f"Pod m-0-{ordinal}"] = group("m-0", revision=OLD)[f"Pod m-0-{ordinal}"]
+    for key in [key for key in objects if "m-1" in key]:
+        del objects[key]
+    for key, change in (changes or {}).items():
+        objects[key] = merged(objects[key], change)
+    return objects
+
+
+SURPLUS = rollout(old=("m-0", "m-1", "m-2"))
+SURPLUS["ModelServing m"]["spec"]["replicas"] = 1
+LEFT_ALONE = "is still to be updated"
+
+
+@rows(
+    ("objects", "expected"),
+    {
+        "a group is left alone: everything runs, and nothing is being replaced": (
+            rollout(),
+            {
+                "budget": DEADLINE, "about": "PodGroup m-0", "independent": False,
+                "said": f"ServingGroup m-0 {LEFT_ALONE}, and nothing is being replaced; 1 of 2 ServingGroups still to be updated",
+            },
+        ),
+        "more groups than are wanted": (SURPLUS, {"ends": "; 3 of 3 ServingGroups still to be updated"}),
+        "the next group, so that time begins again with each": (rollout(old=("m-0", "m-1")), {"about": "PodGroup m-1"}),
+        "one that is being replaced has the time of a start": (
+            rollout(changes={"Pod m-1-decode-0-0": not_ready()}),
+            {"budget": STARTUP + DEADLINE, "about": "PodGroup m-1", "ends": "the update waits for ServingGroup m-1, which is Creating; ..."},
+        ),
+        "one that goes too": (
+            rollout(changes=GOING),
+            {"budget": STARTUP + DEADLINE, "ends": "the update waits for ServingGroup m-1, which is Deleting; ..."},
+        ),
+        "not one that partition protects: it takes nothing of maxUnavailable": (
+            rollout(old=("m-0", "m-1"), changes={DECODE: not_ready()}, partition=1), {"ends": f"ServingGroup m-1 {LEFT_ALONE}..."},
+        ),
+        "an instance that comes": (
+            role_rollout({"Pod m-0-decode-1-0": not_ready()}),
+            {"about": "Pod m-0-decode-1-0", "ends": "the update waits for ServingGroup m-0, role decode instance decode-1, which is Creating..."},
+        ),
+        "an instance that goes": (
+            role_rollout({DECODE: DELETING}),
+            {"about": "Pod m-0-decode-0-0", "ends": "the update waits for ServingGroup m-0, role decode instance decode-0, which is Deleting..."},
+        ),
+        "an instance that is left alone": (
+            role_rollout(), {"about": "Pod m-0-prefill-0-0", "ends": f"ServingGroup m-0, role prefill instance prefill-0 {LEFT_ALONE}..."},
+        ),
+    },
+)  # fmt: skip
+def test_whom_a_rollout_waits_for(objects, expected):
+    """Time begins again with each: many take long, however well it goes on."""
+    tells(objects, ROLLOUT_STUCK, **expected)
+    if expected.get("about", "").startswith("Pod "):
+        (rolled,) = findings(objects, ROLLOUT_STUCK)
+        assert {each.related for each in findings(objects, GROUP_NOT_READY)} <= {rolled.related}
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [stack(), rollout(old=()), rollout(partition=1), rollout(partition="50%"), rollout(old=("m-0", "m-1"), partition=5)],
+)  # fmt: skip
+def test_what_partition_protects_is_not_to_be_updated(objects):
+    assert findings(objects, ROLLOUT_STUCK) == []
+
+
+HEAD = "Pod m-0-prefill-0-0"
 PREFILL_0 = "ServingGroup m-0, role prefill instance prefill-0"
 DECODE_0 = "ServingGroup m-0, role decode instance decode-0"
-STARTUP, NOT_MADE, SLACK = timedelta(minutes=30), timedelta(minutes=5), timedelta(seconds=60)
+SLACK = timedelta(seconds=60)
 DELETED = parse_rfc3339(DELETING["metadata"]["deletionTimestamp"])
-POD_NAMES = ("prefill-0-0", "prefill-0-1", "decode-0-0", "decode-1-0")
 CRASHES, ROUTER = waits("CrashLoopBackOff"), pod("m-0", "router", 0, 0)
 PROBE = {"name": "engine", "startupProbe": {"periodSeconds": 10, "failureThreshold": 360}}
 LONG_START = merged(not_ready(), {"spec": {"containers": [PROBE]}})
-FORMER = {"metadata": {"ownerReferences": [{"kind": "ModelServing", "uid": "uid-former"}]}}
 RESTARTED = {
     "status": {"containerStatuses": [{"name": "engine", "ready": True, "restartCount": 9}]}
 }
@@ -101,7 +344,6 @@ def test_an_instance_that_need_not_come_up(changes, unknown, is_ready):
 LEFT = owned("Service", "m-0-decode-0-0", {"group-name": "m-0", "role": "decode", "role-id": "decode-0"}, DELETING)  # fmt: skip
 LEFT_GROUP = {**pod_group("m-2", DELETING), "apiVersion": "scheduling.volcano.sh/v1beta1"}
 SILENT_NODE = {"status": {"conditions": [condition("Ready", "Unknown", "NodeStatusUnknown")]}}
-GOING_M1 = {"PodGroup m-1": None, **{f"Pod m-1-{each}": DELETING for each in POD_NAMES}}
 
 
 @rows(
@@ -141,7 +383,7 @@ def test_what_does_not_go(changes, expected):
 
 def test_pods_of_a_group_that_goes_are_told_too():
     """Surplus groups keep their devices until they are gone."""
-    found = findings(stack(GOING_M1), ROLE_DELETING)
+    found = findings(stack(GOING), ROLE_DELETING)
     assert {each.related.name for each in found} == {f"m-1-{each}" for each in POD_NAMES}
 
 
