@@ -1,12 +1,17 @@
-"""The Gateways of a route's requests, and explanations of refused routes."""
+"""The Gateways of a route, refused routes, pools and pickers that do not meet, and Gateways that are not programmed."""
+
+from dataclasses import replace
 
 import msgspec
 import pytest
 
-from reporter.catalogue.resources import HTTPROUTES, INFERENCEPOOLS
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS
 from reporter.model.objects import HttpRoute
+from reporter.workload.endpoint_pickers import flaws
+from reporter.workload.gateway_controllers import unprogrammed
 from reporter.workload.routing import astray, entrances_of, route_faults
-from tests.unit.probes.building import condition, document, merged, snapshot_of
+from tests.tables import rows
+from tests.unit.probes.building import condition, deployment, document, merged, snapshot_of
 
 FOREIGN = {"name": "gw", "namespace": "infra"}
 
@@ -115,3 +120,145 @@ def test_a_route_of_another_namespace_that_misses_the_pool(there):
     found = [*astray(snapshot[INFERENCEPOOLS].get("ns", "qwen"), snapshot)]
     words = "names InferencePool qwen of its own namespace, which has none; it is in ns"
     assert [each.text for _, each in found] == [] if there else [words]
+
+
+SERVICE = document(
+    "Service", "epp", "ns", {"spec": {"selector": {"app": "epp"}, "ports": [{"port": 9002}]}}
+)
+OLD = document(
+    "InferencePool", "qwen", "ns", {"apiVersion": "inference.networking.x-k8s.io/v1alpha2"}
+)
+
+
+def told(*args, port=9002, docs=(SERVICE,)):
+    """What is told of pool qwen, whose picker runs with these flags."""
+    pool = document(
+        "InferencePool", "qwen", "ns",
+        {"apiVersion": "inference.networking.k8s.io/v1", "spec": {"targetPorts": [{"number": 8000}], "endpointPickerRef": {"name": "epp", "port": {"number": port}}}},
+    )  # fmt: skip
+    template = {"metadata": {"labels": {"app": "epp"}}, "spec": {"containers": [{"name": "main", "args": [*args]}]}}  # fmt: skip
+    picker = deployment("ns", "epp", {"spec": {"template": template}})
+    snapshot = snapshot_of(pool, picker, *docs)
+    return [each.text for each in flaws(snapshot[INFERENCEPOOLS].get("ns", "qwen"), snapshot)]
+
+
+MISTRAL = ["--pool-name=mistral"]
+RUNS_WITH = "is of inference.networking.k8s.io, and its endpoint picker epp runs with "
+NO_PORTS, OTHER_PORT = (
+    merged(SERVICE, {"spec": {"ports": each}}) for each in (None, [{"port": 8000}])
+)
+
+
+@rows(
+    ("args", "port", "docs", "told_of"),
+    {
+        "the port of the Service": ([], 9002, [SERVICE], ""),
+        "no port": ([], 0, [SERVICE], ""),
+        "no Service, which is told elsewhere": ([], 8000, [], ""),
+        "a Service without ports": ([], 8000, [NO_PORTS], ""),
+        "the engines' port alone": ([], 9002, [OTHER_PORT], ""),
+        "a port that the Service does not have: each request fails": (
+            [], 8000, [SERVICE], "names port 8000 of Service epp for its endpoint picker, which has 9002",
+        ),
+        "a pool in another namespace, which may be there": ([*MISTRAL, "--pool-namespace=other"], 9002, [SERVICE], ""),
+        "one that does not exist in its own": ([*MISTRAL, "--pool-namespace=ns"], 9002, [SERVICE], "--pool-name mistral"),
+        "the former group: it sees no endpoints": (
+            ["--pool-group=inference.networking.x-k8s.io"], 9002, [SERVICE], "--pool-group inference.networking.x-k8s.io",
+        ),
+        "another name": (["--pool-name", "mistral"], 9002, [SERVICE], "--pool-name mistral"),
+        "both": (
+            ["--poolName=mistral", "--pool-group", "inference.networking.k8s.io"], 9002, [SERVICE],
+            "--poolName mistral --pool-group inference.networking.k8s.io",
+        ),
+        "its pool": (["--pool-name", "qwen"], 9002, [SERVICE], ""),
+        "a variable": (["--pool-name", "$(POOL)"], 9002, [SERVICE], ""),
+        "an unknown group": (["--pool-group=example.com"], 9002, [SERVICE], ""),
+        "the same pool in the other group": (["--pool-group=inference.networking.x-k8s.io"], 9002, [SERVICE, OLD], ""),
+    },
+)  # fmt: skip
+def test_a_pool_and_its_endpoint_picker(args, port, docs, told_of):
+    """Nothing is told where both lead to each other, or cannot be followed."""
+    if told_of.startswith("--"):
+        told_of = f"{RUNS_WITH}{told_of}: there is no such pool, so that it sees no endpoints"
+    assert told(*args, port=port, docs=docs) == ([told_of] if told_of else [])
+
+
+ENVOY = "gateway.envoyproxy.io/gatewayclass-controller"
+WAITS = condition("Programmed", "Unknown", "Pending", "Waiting for controller")
+NO_ADDRESS = condition("Programmed", "False", "AddressNotAssigned", "none")
+ROUTE = document("HTTPRoute", "r", "ns", {"spec": {"parentRefs": [{"name": "gw"}]}})
+
+
+def of_class(accepted, controller=ENVOY):
+    """The GatewayClass of the Gateway."""
+    said = [condition("Accepted", accepted)] if accepted else []
+    return document("GatewayClass", "eg", "", {"spec": {"controllerName": controller}, "status": {"conditions": said}})  # fmt: skip
+
+
+def why(programmed, *docs):
+    """What is told of the route's Gateway, and the object to mend."""
+    status = {"conditions": [programmed]} if programmed else {}
+    gateway = document("Gateway", "gw", "ns", {"spec": {"gatewayClassName": "eg"}, "status": status})  # fmt: skip
+    snapshot = snapshot_of(ROUTE, gateway, *docs)
+    dark = unprogrammed(snapshot[HTTPROUTES].get("ns", "r"), snapshot)
+    return (dark.why, str(dark.related)) if dark else None
+
+
+EG = deployment("eg", "envoy-gateway")
+EG_DOWN = deployment("eg", "envoy-gateway", ready=0)
+AI_DOWN = deployment("ai", "ai-gateway-controller", ready=0)
+NOBODYS = "example.com/unknown"
+NOT_ACCEPTED = "no controller has accepted its GatewayClass eg"
+DOWN = "the Gateway's controller, Deployment {}, is not available: no pods, 0/1 ready"
+UNADDRESSED = ("AddressNotAssigned: none", "Gateway ns/gw")
+
+
+@rows(
+    ("programmed", "docs", "expected"),
+    {
+        "programmed": (condition("Programmed", "True"), [of_class("True"), EG_DOWN], None),
+        "a controller without that condition": (None, [of_class("Unknown")], None),
+        "a controller at work, which is about to look": (WAITS, [of_class("True"), EG], None),
+        "a controller that nobody knows": (WAITS, [of_class("True", NOBODYS)], None),
+        "no class": (WAITS, [], ("GatewayClass eg does not exist", "Gateway ns/gw")),
+        "no controller": (WAITS, [of_class("Unknown")], (f"{NOT_ACCEPTED} ({ENVOY}), and no Deployment envoy-gateway is there", "Gateway ns/gw")),
+        "a controller that is down": (WAITS, [of_class("True"), EG_DOWN], (DOWN.format("eg/envoy-gateway"), "Deployment eg/envoy-gateway")),
+        "an extension that is down": (
+            WAITS, [of_class("True"), EG, AI_DOWN], (DOWN.format("ai/ai-gateway-controller"), "Deployment ai/ai-gateway-controller"),
+        ),
+        "an unknown controller is not said to be missing": (
+            WAITS, [of_class("Unknown", NOBODYS)], (f"{NOT_ACCEPTED} ({NOBODYS})", "Gateway ns/gw"),
+        ),
+        "of several Deployments of the name one is the controller": (
+            NO_ADDRESS, [of_class("True"), EG, deployment("tenant", "envoy-gateway", ready=0)], UNADDRESSED,
+        ),
+    },
+)  # fmt: skip
+def test_why_a_gateway_is_not_programmed(programmed, docs, expected):
+    """The class or its controller is named, and the object to mend."""
+    if expected and programmed is WAITS:
+        expected = (f"Pending: Waiting for controller; {expected[0]}", expected[1])
+    assert why(programmed, *docs) == expected
+
+
+def test_a_cluster_without_load_balancers():
+    """No Gateway gets an address there, and requests through its Service work."""
+    labels = {"gateway.envoyproxy.io/owning-gateway-name": "gw"}
+    service = document(
+        "Service", "envoy-gw", "ns",
+        {"metadata": {"labels": labels}, "spec": {"type": "LoadBalancer", "selector": {"app": "proxy"}}},
+    )  # fmt: skip
+    docs = [of_class("True"), EG, service]
+    assert why(NO_ADDRESS, *docs) == UNADDRESSED
+    ready = {"metadata": {"labels": {"app": "proxy"}}, "status": {"conditions": [condition("Ready", "True")]}}  # fmt: skip
+    assert why(NO_ADDRESS, *docs, document("Pod", "proxy-1", "ns", ready)) is None
+
+
+def test_deployments_that_are_not_all_readable():
+    """Nothing follows from a controller that is not in the snapshot."""
+    status = {"conditions": [WAITS]}
+    gateway = document("Gateway", "gw", "ns", {"spec": {"gatewayClassName": "eg"}, "status": status})  # fmt: skip
+    snapshot = snapshot_of(ROUTE, gateway, of_class("Unknown"))
+    partial = replace(snapshot, incomplete={str(DEPLOYMENTS): "forbidden"})
+    dark = unprogrammed(partial[HTTPROUTES].get("ns", "r"), partial)
+    assert "no Deployment" not in dark.why
