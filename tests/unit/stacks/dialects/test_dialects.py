@@ -12,6 +12,7 @@ from reporter.evaluation import evaluate
 from reporter.resolution import Memory, resolve
 from reporter.stacks.dialects.reading import shipped
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import rows
 from tests.unit.conftest import EXAMPLES
 from tests.unit.docs.pages import ROOT
 from tests.unit.probes.building import (
@@ -218,63 +219,43 @@ def test_each_mistake_is_one_line(tmp_path, row):
     assert "\n" not in text
 
 
-def test_an_own_kind_serves():
-    done = report_of(server(), *PODS)
-    assert told(done) == {}
-    assert [each.reason for each in done.ready if each.subject.kind == "chatserver"] == [
-        "chatserverReady"
-    ]
+DOWN = deployment("acme", "chat-operator", {"status": {"availableReplicas": 0}}, ready=0)
+WAITS = server(status="False", reason="Deploying")
+FAILED = {"status": "False", "reason": "Failed", "message": "no licence"}
 
 
-def test_what_its_controller_tells():
-    """A fault after its grace, with its words, and that the controller itself is down."""
-    down = merged(
-        deployment("acme", "chat-operator", ready=0), {"status": {"availableReplicas": 0}}
-    )
-    failed = server(status="False", reason="Failed", message="no licence")
-    done = report_of(failed, *PODS, down, seconds=120)
-    message = told(done)["chatserverReconcileFailed"]
-    assert "Ready is False" in message
-    assert "no licence" in message
-    assert "its controller, Deployment acme/chat-operator, is not available: " in message
+@rows(
+    ("docs", "seconds", "reasons"),
+    {
+        "it serves": ([server(), *PODS], 0, set()),
+        "not ready yet, within the budget": ([WAITS, *PODS], 600, set()),
+        "not ready after it, as no pod says why": ([WAITS, *PODS], 7200, {"chatserverNotReady"}),
+        "its controller's words": ([server(**FAILED), *PODS, DOWN], 120, {"chatserverReconcileFailed"}),
+        "without replicas no claim counts": ([server({"spec": {"replicas": 0}}, **FAILED)], 7200, set()),
+        "nor for one that is stopped": ([server({"spec": {"stopped": True}}, **FAILED)], 7200, {"chatserverStopped"}),
+        "a spec that nobody looked at": ([server({"metadata": {"generation": 2}}), *PODS], 600, {"chatserverStatusStale"}),
+        "what is no model": ([server({"spec": {"dryRun": True}}, **FAILED)], 7200, set()),
+    },
+)  # fmt: skip
+def test_an_own_kind(docs, seconds, reasons):
+    """With its controller's words, and that the controller itself is down."""
+    done = report_of(*docs, seconds=seconds)
+    assert told(done).keys() == reasons
+    if DOWN in docs:
+        message = told(done)["chatserverReconcileFailed"]
+        assert "Ready is False" in message
+        assert "no licence" in message
+        assert "its controller, Deployment acme/chat-operator, is not available: " in message
+    if not seconds:
+        ready = [each.reason for each in done.ready if each.subject.kind == "chatserver"]
+        assert ready == ["chatserverReady"]
 
 
 def test_pods_that_a_controller_that_is_down_does_not_make():
     """The finding is about the controller too, so that its log is read."""
-    down = merged(
-        deployment("acme", "chat-operator", ready=0), {"status": {"availableReplicas": 0}}
-    )
-    done = report_of(server(), down, seconds=3600)
+    done = report_of(server(), DOWN, seconds=3600)
     (found,) = (each for each in done.findings if each.reason == "chatserverPodsNotCreated")
     assert str(found.related) == "Deployment acme/chat-operator"
-
-
-def test_not_ready_yet_is_silent_within_the_budget():
-    """Afterwards it is told, as no pod says why."""
-    waits = server(status="False", reason="Deploying")
-    assert told(report_of(waits, *PODS, seconds=600)) == {}
-    assert told(report_of(waits, *PODS, seconds=7200)).keys() == {"chatserverNotReady"}
-
-
-@pytest.mark.parametrize(
-    ("patch", "reasons"),
-    [({"spec": {"replicas": 0}}, set()), ({"spec": {"stopped": True}}, {"chatserverStopped"})],
-)
-def test_without_replicas_no_claim_counts(patch, reasons):
-    done = report_of(server(patch, status="False", reason="Failed"), seconds=7200)
-    assert told(done).keys() == reasons
-
-
-def test_a_spec_that_nobody_looked_at():
-    done = report_of(server({"metadata": {"generation": 2}}), *PODS, seconds=600)
-    assert told(done).keys() == {"chatserverStatusStale"}
-
-
-def test_what_is_no_model_is_not_judged():
-    done = report_of(
-        server({"spec": {"dryRun": True}}, status="False", reason="Failed"), seconds=7200
-    )
-    assert told(done) == {}
 
 
 OWNED = {"metadata": {"ownerReferences": [{"apiVersion": "acme.example.org/v1", "kind": "ChatServer", "name": "llama", "uid": "uid-llama", "controller": True}]}}  # fmt: skip
