@@ -7,7 +7,8 @@ import pytest
 from reporter.model.evidence import Evidence, ForeignEvent
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kserve import reasons as c
-from tests.unit.probes.building import SINCE_AT, Document
+from tests.tables import rows
+from tests.unit.probes.building import SINCE_AT, Document, condition
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
     TRANSFORMED,
@@ -165,24 +166,16 @@ def test_what_came_after_the_deadline(minutes, late):
     assert ("; its image was pulled only after that, in 11m40s" in found.message) is late
 
 
-def at_minute(minute):
-    return f"2026-11-20T11:{minute}:00Z"
+MADE: Document = {"metadata": {"creationTimestamp": "2026-11-20T11:31:00Z"}}
+BECAME_READY: Document = {
+    "status": {"conditions": [condition("Ready", "True", since="2026-11-20T11:33:00Z")]}
+}
 
 
-def became_ready(at):
-    return {
-        "status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": at}]}
-    }
-
-
-BEGAN = [
-    # the third revision: made, or ready; C and R; reason; minute at which it began
-    ({"metadata": {"creationTimestamp": at_minute(31)}}, "v3, v2", c.REVISION_NOT_READY, 31),
-    (became_ready(at_minute(33)), "v3, v3", c.ROLLOUT_STUCK, 33),
-]
-
-
-@pytest.mark.parametrize(("third", "revisions", "reason", "minute"), BEGAN)
+@pytest.mark.parametrize(
+    ("third", "revisions", "reason", "minute"),
+    [(MADE, "v3, v2", c.REVISION_NOT_READY, 31), (BECAME_READY, "v3, v3", c.ROLLOUT_STUCK, 33)],
+)
 def test_since_when(third, revisions, reason, minute):
     """From when time is given: what a single pass cannot remember, objects tell."""
     objects = as_propagated(
@@ -190,18 +183,6 @@ def test_since_when(third, revisions, reason, minute):
     )
     found = only(seen(objects | {"third": revision("v3", third)}), reason)
     assert found.created.minute == minute
-
-
-@pytest.mark.parametrize("reason", [c.REVISION_NOT_READY, c.TRAFFIC])
-def test_a_revision_has_the_time_of_its_pods(reason):
-    """A start-up probe may give more than the setting does."""
-    probe = {"periodSeconds": 10, "failureThreshold": 360}
-    slow = {"spec": {"containers": [{"name": "kserve-container", "startupProbe": probe}]}}
-    objects = as_propagated(
-        on_knative(), service=rerouted("v3, v2", "v2:20 L, v2:80 -"), inferenceservice=percent(20)
-    )
-    found = only(seen(objects | {"newest": predictor_pod(slow, name="pod-b", of="v3")}), reason)
-    assert found.budget >= timedelta(hours=1)
 
 
 PODS_LEFT = [
@@ -234,52 +215,51 @@ DOWN = raw_deployment(
 )
 
 
-@pytest.mark.parametrize(
-    ("starting", "budget"), [(False, None), (True, timedelta(seconds=STARTUP))]
-)
-def test_a_component_that_is_not_ready(starting, budget):
-    """While its pods start, it has their time."""
-    pod = predictor_pod(serving=container("kserve-container", RUNNING)) if starting else None
-    objects = on_deployments() | {"deployment": DOWN}
-    objects = objects | {"pod": pod} if pod else {k: v for k, v in objects.items() if k != "pod"}
-    found = only(seen(as_propagated(objects)), c.COMPONENT_NOT_READY)
-    assert found.message == (
-        "InferenceService models/llm: predictor: PredictorReady is False, "
-        "MinimumReplicasUnavailable: none"
-    )
-    assert found.budget == budget
-    assert (found.related.kind, found.related.name) == ("Deployment", "llm-predictor")
-
-
+SLOW_PROBE = {"periodSeconds": 10, "failureThreshold": 360}
 SLOW: Document = {
-    "spec": {
-        "containers": [
-            {
-                "name": "kserve-container",
-                "startupProbe": {"periodSeconds": 10, "failureThreshold": 360},
-            }
-        ]
-    }
+    "spec": {"containers": [{"name": "kserve-container", "startupProbe": SLOW_PROBE}]}
 }
+STARTS = container("kserve-container", RUNNING)
+NO_POD = {"namespace": on_deployments()["namespace"], "inferenceservice": on_deployments()["inferenceservice"], "deployment": DOWN}  # fmt: skip
+CANARY_STARTS = as_propagated(
+    on_knative(), service=rerouted("v3, v2", "v2:20 L, v2:80 -"), inferenceservice=percent(20)
+) | {"newest": predictor_pod(SLOW, name="pod-b", of="v3")}
+HOUR = timedelta(hours=1)
+NONE_AVAILABLE = "MinimumReplicasUnavailable"
 
 
-@pytest.mark.parametrize("reason", [c.COMPONENT_NOT_READY, c.NOT_READY, c.PODS_NOT_READY])
-def test_a_longer_start_up_probe_gives_more_time(reason):
-    """Nothing is said of a component before its pod is late by its own word."""
-    pod = predictor_pod(SLOW, serving=container("kserve-container", RUNNING))
-    found = seen(as_propagated(on_deployments() | {"deployment": DOWN, "pod": pod}))
-    assert only(found, reason).budget >= timedelta(hours=1)
+def beside(component):
+    """A transformer that is down, and a pod of a component that starts."""
+    down = raw_deployment(name="llm-transformer", Available=f"False {NONE_AVAILABLE}")
+    pod = predictor_pod({"metadata": {"labels": {"component": component}}}, serving=STARTS)
+    return on_deployments(TRANSFORMED) | {"pod": pod, "transformer": down}
 
 
-@pytest.mark.parametrize(("component", "waits"), [("predictor", False), ("transformer", True)])
-def test_only_its_own_pods_give_a_component_time(component, waits):
-    """A predictor that starts is no excuse for a transformer that is down."""
-    objects = on_deployments(TRANSFORMED)
-    down = raw_deployment(name="llm-transformer", Available="False MinimumReplicasUnavailable")
-    labels = {"metadata": {"labels": {"component": component}}}
-    pod = predictor_pod(labels, serving=container("kserve-container", RUNNING))
-    found = seen(objects | {"pod": pod, "transformer": down})
-    assert (only(found, c.COMPONENT_NOT_READY).budget is not None) is waits
+@rows(
+    ("objects", "reason", "budget", "text"),
+    {
+        "a component that is not ready": (as_propagated(NO_POD), c.COMPONENT_NOT_READY, None, f"PredictorReady is False, {NONE_AVAILABLE}: none"),
+        "while its pods start, it has their time": (
+            as_propagated(NO_POD | {"pod": predictor_pod(serving=STARTS)}), c.COMPONENT_NOT_READY, timedelta(seconds=STARTUP),
+            f"PredictorReady is False, {NONE_AVAILABLE}: none",
+        ),
+        **{
+            f"a longer start-up probe gives more time: {reason}": (
+                as_propagated(NO_POD | {"pod": predictor_pod(SLOW, serving=STARTS)}), reason, HOUR, "",
+            )
+            for reason in (c.COMPONENT_NOT_READY, c.NOT_READY, c.PODS_NOT_READY)
+        },
+        **{f"that of a revision's pods: {reason}": (CANARY_STARTS, reason, HOUR, "") for reason in (c.REVISION_NOT_READY, c.TRAFFIC)},
+        "a predictor that starts is no excuse for a transformer that is down": (beside("predictor"), c.COMPONENT_NOT_READY, None, ""),
+        "a pod of its own is": (beside("transformer"), c.COMPONENT_NOT_READY, timedelta(seconds=STARTUP), ""),
+    },
+)  # fmt: skip
+def test_what_has_which_time(objects, reason, budget, text):
+    found = only(seen(objects), reason)
+    assert found.budget == budget
+    if text:
+        assert found.message == f"InferenceService models/llm: predictor: {text}"
+        assert (found.related.kind, found.related.name) == ("Deployment", "llm-predictor")
 
 
 NOTHING_YET: Document = {
@@ -320,52 +300,42 @@ def test_an_older_deployment_with_another_name_is_no_missing_one():
     assert found.related.name == name
 
 
-INGRESS = [
-    ("False Predictor HTTPRoute not created: no Gateway", True, True),
-    ("False ParentStatusNotAvailable: HttpRouteNotReady", True, True),
-    ("False Predictor ingress not created", False, False),
-    ("False InferenceService Deployment NotReady", False, False),
-    ("False", False, False),
-    ("False NotAllowedByListeners: no listener", False, True),
-    ("False ParentStatusNotAvailable: HttpRouteNotReady", False, True),
-    ("Unknown Predictor ingress not created", True, False),
-    ("True", True, False),
-]
-
-
-@pytest.mark.parametrize(("text", "component_ready", "told"), INGRESS)
-def test_ingress(text, component_ready, told):
-    """A component that is not ready is why its ingress is not made, not why a Gateway refuses it."""
-    objects = on_knative()
-    if not component_ready:
-        objects = as_propagated(objects, service=rerouted("v2, v2", "v2:100 L", Ready="False Bad"))
-    kept = {k: v for k, v in UP.items() if k != "IngressReady"}
-    if not component_ready:
-        kept |= {"PredictorReady": "False Bad"}
-    found = seen(objects, inferenceservice=has(**kept, IngressReady=text))
-    assert ("IngressNotReady" in reasons(found)) is told
-    if told:
-        finding = only(found, c.INGRESS_NOT_READY)
-        assert text.removeprefix("False ") in finding.message
-        assert finding.transition == SINCE_AT
+GONE = "ParentStatusNotAvailable: HttpRouteNotReady"
+REFUSED = "UnsupportedValue: Predictor "
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "component_ready", "told", "diagnosed"),
     [
-        ("False UnsupportedValue: Predictor ", True),
-        ("False UnsupportedValue: Predictor filter is not supported", False),
-        ("False NotAllowedByListeners: Predictor ", False),
+        ("False Predictor HTTPRoute not created: no Gateway", True, True, False),
+        (f"False {GONE}", True, True, False),
+        ("False Predictor ingress not created", False, False, False),
+        ("False InferenceService Deployment NotReady", False, False, False),
+        ("False", False, False, False),
+        ("False NotAllowedByListeners: no listener", False, True, False),
+        (f"False {GONE}", False, True, False),
+        ("Unknown Predictor ingress not created", True, False, False),
+        ("True", True, False, False),
+        # GKE's Gateway refuses the timeouts that KServe writes without a word (kserve/kserve#5311).
+        (f"False {REFUSED}", True, True, True),
+        (f"False {REFUSED}filter is not supported", True, True, False),
+        ("False NotAllowedByListeners: Predictor ", True, True, False),
     ],
 )
-def test_a_gateway_that_refuses_a_field_without_a_word(text, told):
-    """GKE's does so with the timeouts that KServe writes (kserve/kserve#5311)."""
-    kept = {k: v for k, v in UP.items() if k != "IngressReady"}
-    found = only(
-        seen(on_knative(), inferenceservice=has(**kept, IngressReady=text)), c.INGRESS_NOT_READY
-    )
-    assert (found.diagnosis is not None) is told
-    assert not told or "disableHTTPRouteTimeout" in found.diagnosis.action
+def test_ingress(text, component_ready, told, diagnosed):
+    """A component that is not ready is why its ingress is not made, not why a Gateway refuses it."""
+    objects, conditions = on_knative(), UP | {"IngressReady": text}
+    if not component_ready:
+        objects = as_propagated(objects, service=rerouted("v2, v2", "v2:100 L", Ready="False Bad"))
+        conditions |= {"PredictorReady": "False Bad"}
+    found = seen(objects, inferenceservice=has(**conditions))
+    assert ("IngressNotReady" in reasons(found)) is told
+    if told:
+        finding = only(found, c.INGRESS_NOT_READY)
+        assert text.removeprefix("False ").strip() in finding.message
+        assert finding.transition == SINCE_AT
+        assert (finding.diagnosis is not None) is diagnosed
+        assert not diagnosed or "disableHTTPRouteTimeout" in finding.diagnosis.action
 
 
 @pytest.mark.parametrize("address", [None, {"url": "http://llm.models.svc.cluster.local"}])
