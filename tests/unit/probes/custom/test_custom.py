@@ -53,47 +53,85 @@ def generation(number: int) -> dict:
     return {"metadata": {"generation": number}}
 
 
-SILENT = {
-    "the wanted status": widget("w", says(condition("Ready", "True"))),
-    "unknown": widget("w", says(condition("Ready", "Unknown", "Pending"))),
-    "an empty status": widget("w", says(condition("Ready", ""))),
-    "another condition": widget("w", says(condition("Synced", "False"))),
-    "no conditions yet": widget("w", {"status": {}}),
-    "conditions that are null": widget("w", {"status": {"conditions": None}}),
-    "no status yet": widget("w"),
-    "being deleted": widget("w", says(FAILS), DELETING),
-}
+def fails(*patches: dict, name: str = "w", **place: str) -> dict:
+    return widget(name, says(FAILS), *patches, **place)
 
 
-@pytest.mark.parametrize("name", SILENT)
-def test_silent(name):
-    """Objects with the status, without one yet, or being deleted are not at fault."""
-    assert found(RULE, DEMO, SILENT[name]) == []
+def labelled(labels: dict) -> dict:
+    return {"metadata": {"labels": labels}}
 
 
-def test_an_object_that_fails_is_told():
-    """Since its condition took that status, with the controller's reason and message."""
-    (finding,) = found(RULE, DEMO, widget("w", says(FAILS)))
-    assert (str(finding.subject), str(finding.involved), str(finding.related)) == (
-        "cluster", "Namespace demo", "Widget demo/w",
-    )  # fmt: skip
-    assert finding.message == ("Widget demo/w: Ready is False, BackendDown: no backend answers")
-    assert finding.cause == "Ready is False (BackendDown)"
-    assert (finding.transition, finding.sustains, finding.governs) == (SINCE_AT, False, False)
+STALLED = with_rule(RULE, type="Stalled", status="False")
+OF_GRIDS = RULE | {"condition": GRIDS | {"type": "Ready"}}
+BY_LABEL = with_rule(MODEL, subject_label="example.com/model")
+OF_ITSELF = MODEL | {"condition": {"group": INFERENCESETS.group, "version": "v1beta1", "plural": "inferencesets", "kind": "InferenceSet", "type": "Audited"}}  # fmt: skip
+QWEN, NOT_READY = inferenceset("qwen"), "Ready is False, BackendDown: no backend answers"
+WORKSPACE = document("Workspace", "ws", "demo", owned("InferenceSet", "qwen"))
+MADE = document("Deployment", "d", "demo", owned("Workspace", "ws"))
+OF_MODELS = [
+    fails(labelled({"example.com/model": model}), name=name)
+    for name, model in (("a", "qwen"), ("b", "gone"), ("c", "going"))
+]
+SELECTED = [{"tier": "a"}, {"tier": "b", "canary": "x"}, {"tier": "c"}, {}]
+ELSEWHERE = [namespace("other", managed=True), document("InferenceSet", "elsewhere", "other", {"spec": {"replicas": 1}})]  # fmt: skip
+OF_QWEN = [("inferenceset/demo/qwen", "demo", f"InferenceSet demo/qwen: Widget demo/w: {NOT_READY}")]  # fmt: skip
 
 
-def test_a_condition_that_should_be_false():
-    """Pressure, Degraded and Stalled are fine when they are False."""
-    rule = with_rule(RULE, type="Stalled", status="False")
-    assert found(rule, DEMO, widget("w", says(condition("Stalled", "False")))) == []
-    (finding,) = found(rule, DEMO, widget("w", says(condition("Stalled", "True", "Deadlock"))))
-    assert finding.message == "Widget demo/w: Stalled is True, Deadlock"
-
-
-def test_objects_without_a_namespace():
-    rule = RULE | {"condition": GRIDS | {"type": "Ready"}}
-    (finding,) = found(rule, widget("g", says(FAILS), namespace="", kind="Grid"))
-    assert (str(finding.involved), str(finding.related)) == ("Namespace kube-system", "Grid g")
+@rows(
+    ("rule", "docs", "told"),
+    {
+        "it fails": (RULE, [fails()], [("cluster", "demo", f"Widget demo/w: {NOT_READY}")]),
+        "the wanted status": (RULE, [widget("w", says(condition("Ready", "True")))], []),
+        "unknown": (RULE, [widget("w", says(condition("Ready", "Unknown", "Pending")))], []),
+        "an empty status": (RULE, [widget("w", says(condition("Ready", "")))], []),
+        "another condition": (RULE, [widget("w", says(condition("Synced", "False")))], []),
+        "no conditions yet": (RULE, [widget("w", {"status": {}})], []),
+        "conditions that are null": (RULE, [widget("w", {"status": {"conditions": None}})], []),
+        "no status yet": (RULE, [widget("w")], []),
+        "being deleted": (RULE, [fails(DELETING)], []),
+        "pressure is fine when it is False": (STALLED, [widget("w", says(condition("Stalled", "False")))], []),
+        "and not when it is True": (
+            STALLED, [widget("w", says(condition("Stalled", "True", "Deadlock")))], [("cluster", "demo", "Widget demo/w: Stalled is True, Deadlock")],
+        ),
+        "without a namespace": (OF_GRIDS, [fails(name="g", namespace="", kind="Grid")], [("cluster", "kube-system", f"Grid g: {NOT_READY}")]),
+        "of the harness, whose namespace it is in: others have no subject": (
+            HARNESS, [namespace("other"), fails(), fails(namespace="other")], [("namespace/demo", "demo", f"Widget demo/w: {NOT_READY}")],
+        ),
+        "of a model that a label names": (
+            BY_LABEL, [QWEN, inferenceset("going", DELETING), *OF_MODELS, fails()],
+            [("inferenceset/demo/qwen", "demo", f"InferenceSet demo/qwen: Widget demo/a: {NOT_READY}")],
+        ),
+        "of a model that owns it": (MODEL, [QWEN, fails(owned("InferenceSet", "qwen"))], OF_QWEN),
+        "of one whose Workspace does": (MODEL, [QWEN, WORKSPACE, fails(owned("Workspace", "ws"))], OF_QWEN),
+        "of one whose Workspace made what does": (MODEL, [QWEN, WORKSPACE, MADE, fails(owned("Deployment", "d"))], OF_QWEN),
+        "of a model that KAITO made it for": (MODEL, [QWEN, fails(labelled({"inferenceset.kaito.sh/created-by": "qwen"}))], OF_QWEN),
+        "of a model itself, which is not named twice": (
+            OF_ITSELF, [inferenceset("phi"), inferenceset("qwen", says(condition("Audited", "False", "Outdated")))],
+            [("inferenceset/demo/qwen", "demo", "InferenceSet demo/qwen: Audited is False, Outdated")],
+        ),
+        "nobody owns it": (MODEL, [QWEN, fails()], []),
+        "somebody of another kind does: uids tell": (MODEL, [QWEN, fails(owned("Workspace", "qwen", uid="uid-qwen"))], []),
+        "an earlier set of that name": (MODEL, [QWEN, fails(owned("InferenceSet", "qwen", uid="an earlier one"))], []),
+        "a set elsewhere: owners live in the same namespace": (MODEL, [*ELSEWHERE, QWEN, fails(owned("InferenceSet", "elsewhere"))], []),
+        "it owns itself": (MODEL, [QWEN, fails(owned("Widget", "w"))], []),
+        "only selected ones count": (
+            with_rule(RULE, selector="tier in (a, b),!canary"),
+            [fails(labelled(each), name=f"w{number}") for number, each in enumerate(SELECTED)],
+            [("cluster", "demo", f"Widget demo/w0: {NOT_READY}")],
+        ),
+    },
+)  # fmt: skip
+def test_what_a_condition_tells_of_whom(rule, docs, told):
+    """Since it took that status, with the controller's reason and message."""
+    findings = found(rule, DEMO, *docs)
+    assert [(str(each.subject), str(each.involved), each.message) for each in findings] == [
+        (subject, f"Namespace {place}", message) for subject, place, message in told
+    ]
+    for each in findings:
+        assert (each.transition, each.sustains, each.governs) == (SINCE_AT, False, False)
+        assert str(each.related) in each.message
+    if rule is RULE and told:
+        assert findings[0].cause == "Ready is False (BackendDown)"
 
 
 @rows(
@@ -127,98 +165,6 @@ def test_the_generation_that_an_inferenceservice_observed_is_another_objects():
     )  # fmt: skip
     (finding,) = found(rule, DEMO, doc)
     assert not finding.sustains
-
-
-def test_a_harness_condition_is_about_its_workload_namespace():
-    """In other namespaces it would have no subject."""
-    findings = found(
-        HARNESS, DEMO, namespace("other"), widget("a", says(FAILS)),
-        widget("b", says(FAILS), namespace="other"),
-    )  # fmt: skip
-    assert [str(each.subject) for each in findings] == ["namespace/demo"]
-    assert findings[0].message.startswith("Widget demo/a: Ready is False")
-
-
-def test_a_model_is_named_by_a_label():
-    rule = with_rule(MODEL, subject_label="example.com/model")
-
-    def labelled(name: str, model: str) -> dict:
-        labels = {"metadata": {"labels": {"example.com/model": model}}}
-        return widget(name, says(FAILS), labels)
-
-    docs = [DEMO, inferenceset("qwen"), inferenceset("going", DELETING)]
-    widgets = [labelled("a", "qwen"), labelled("b", "gone"), labelled("c", "going")]
-    (finding,) = found(rule, *docs, *widgets, widget("d", says(FAILS)))
-    assert str(finding.subject) == "inferenceset/demo/qwen"
-    assert finding.message == (
-        "InferenceSet demo/qwen: Widget demo/a: Ready is False, BackendDown: no backend answers"
-    )
-
-
-OWNERS = {
-    "by the set itself": [],
-    "by its Workspace": [document("Workspace", "ws", "demo", owned("InferenceSet", "qwen"))],
-    "by what its Workspace made": [
-        document("Workspace", "ws", "demo", owned("InferenceSet", "qwen")),
-        document("Deployment", "d", "demo", owned("Workspace", "ws")),
-    ],
-}
-
-
-@pytest.mark.parametrize("name", OWNERS)
-def test_a_model_owns_the_object(name):
-    chain = OWNERS[name]
-    last = chain[-1] if chain else inferenceset("qwen")
-    owner = owned(last["kind"], last["metadata"]["name"])
-    (finding,) = found(MODEL, DEMO, inferenceset("qwen"), *chain, widget("w", says(FAILS), owner))
-    assert str(finding.subject) == "inferenceset/demo/qwen"
-
-
-def test_what_kaito_made_names_its_model():
-    label = {"metadata": {"labels": {"inferenceset.kaito.sh/created-by": "qwen"}}}
-    (finding,) = found(MODEL, DEMO, inferenceset("qwen"), widget("w", says(FAILS), label))
-    assert str(finding.subject) == "inferenceset/demo/qwen"
-
-
-NOBODYS = {
-    "nobody": {},
-    "somebody of another kind": owned("Workspace", "qwen", uid="uid-qwen"),
-    "an earlier set of that name": owned("InferenceSet", "qwen", uid="an earlier one"),
-    "a set of that name elsewhere": owned("InferenceSet", "elsewhere"),
-    "itself": owned("Widget", "w"),
-}
-
-
-@pytest.mark.parametrize("name", NOBODYS)
-def test_what_no_model_owns_is_about_none(name):
-    """Owners live in the same namespace, and uids distinguish them."""
-    elsewhere = document("InferenceSet", "elsewhere", "other", {"spec": {"replicas": 1}})
-    docs = [DEMO, namespace("other", managed=True), inferenceset("qwen"), elsewhere]
-    assert found(MODEL, *docs, widget("w", says(FAILS), NOBODYS[name])) == []
-
-
-def test_a_model_is_its_own_subject():
-    """A rule about the kind itself; its message does not name it twice."""
-    kind = {
-        "group": INFERENCESETS.group, "version": "v1beta1", "plural": "inferencesets",
-        "kind": "InferenceSet",
-    }  # fmt: skip
-    rule = MODEL | {"condition": kind | {"type": "Audited"}}
-    failing = inferenceset("qwen", says(condition("Audited", "False", "Outdated")))
-    (finding,) = found(rule, DEMO, inferenceset("phi"), failing)
-    assert finding.message == "InferenceSet demo/qwen: Audited is False, Outdated"
-    assert str(finding.subject) == "inferenceset/demo/qwen"
-    assert str(finding.involved) == "Namespace demo"
-
-
-def test_only_selected_objects_count():
-    rule = with_rule(RULE, selector="tier in (a, b),!canary")
-    labels = [{"tier": "a"}, {"tier": "b", "canary": "x"}, {"tier": "c"}, {}]
-    widgets = [
-        widget(f"w{number}", says(FAILS), {"metadata": {"labels": each}})
-        for number, each in enumerate(labels)
-    ]
-    assert [each.related.name for each in found(rule, DEMO, *widgets)] == ["w0"]
 
 
 STORE = {
