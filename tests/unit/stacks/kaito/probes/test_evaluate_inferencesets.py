@@ -47,6 +47,7 @@ from tests.unit.stacks.kaito.probes.kaito import (
     parent,
     pool,
     stack,
+    tells,
     without,
     workspace,
 )
@@ -62,35 +63,20 @@ def ready(snapshot):
     return [each.message for each in evaluate(snapshot).ready]
 
 
-def test_a_set_is_a_subject_with_its_creation_time():
-    """It is known by kind, namespace and name."""
-    (known,) = evaluate(stack()).subjects
-    assert str(known.subject) == f"inferenceset/{NS}/{SET}"
-    assert known.created == CREATED_AT
-
-
-def test_nothing_is_concluded_where_sets_cannot_be_read():
-    """Unknown is neither healthy nor a fault."""
-    snapshot = stack()
-    assert evaluate(without(snapshot, INFERENCESETS)).subjects == ()
-
-
 def test_a_set_that_serves_is_ready():
     """Every wanted replica is ready, the picker available and the route accepted."""
-    (evidence,) = evaluate(stack()).ready
-    assert evidence.reason == MODEL_READY
-    assert evidence.related == INFERENCESETS.ref_named(NS, SET)
+    found = evaluate(stack())
+    (known,), (evidence,) = found.subjects, found.ready
+    assert (str(known.subject), known.created) == (f"inferenceset/{NS}/{SET}", CREATED_AT)
+    assert (evidence.reason, evidence.related) == (MODEL_READY, INFERENCESETS.ref_named(NS, SET))
     assert (evidence.involved.kind, evidence.involved.uid) == ("Namespace", f"uid-{NS}")
+    served = "1/1 replicas ready"
     assert evidence.message == (
-        f"InferenceSet {NS}/{SET} is ready: 1/1 replicas ready, endpoint picker available, "
-        "route accepted"
+        f"InferenceSet {NS}/{SET} is ready: {served}, endpoint picker available, route accepted"
     )
-
-
-def test_a_set_without_route_and_picker_is_ready_by_its_replicas():
-    """What it did not ask for is not missed."""
-    snapshot = stack(workspace=UNLABELLED, route=None, pool=None, epp=None)
-    assert ready(snapshot) == [f"InferenceSet {NS}/{SET} is ready: 1/1 replicas ready"]
+    alone = stack(workspace=UNLABELLED, route=None, pool=None, epp=None)
+    assert ready(alone) == [f"InferenceSet {NS}/{SET} is ready: {served}"]
+    assert evaluate(without(stack(), INFERENCESETS)).subjects == ()
 
 
 NAMED = {"spec": {"endpointPickerRef": {"name": "qwen-inferencepool-epp"}}}
@@ -196,6 +182,9 @@ def leading_to(**reference):
     return {"spec": {"rules": [{"backendRefs": [backend]}]}}
 
 
+FORMER_ROUTE = leading_to(group=FORMER_POOLS.group, name="qwen-inferencepool")
+
+
 @pytest.mark.parametrize(
     ("type_", "reason"),
     [
@@ -223,134 +212,126 @@ NO_ENTRY = "status.parents has no entry"
 SEVERAL = parents(
     parent(), parent("models-gw", condition("Accepted", "False", "NotAllowedByListeners"))
 )
-TOLD = [
-    # what changes, the end of the message, the object at fault
-    pytest.param({"route": parents()}, NO_ENTRY, ROUTE, id="empty parents, as Istio leaves them"),
-    pytest.param({"route": {"status": None}}, NO_ENTRY, ROUTE, id="no status"),
-    pytest.param({"route": parents(parent("another-gw"))}, NO_ENTRY, ROUTE, id="another's entry"),
-    pytest.param({"gateway": None, "route": parents()}, "Gateway models/models-gw does not exist", ROUTE, id="a Gateway that is gone"),
-    pytest.param(
-        {"route": refers({"name": "shared", "namespace": "edge"})},
-        "Gateway edge/shared does not exist", ROUTE, id="a Gateway of another namespace",
-    ),
-    pytest.param({"route": SEVERAL}, "NotAllowedByListeners", ROUTE, id="one of several listeners refuses"),
-    pytest.param(
-        {
-            "route": refers({"name": "models-gw"}, {"name": "gone-gw"})
-            | refused("ResolvedRefs", "BackendNotFound")
-        },
-        "Gateway models/gone-gw does not exist (and 1 more)", ROUTE, id="several faults are one",
-    ),
-    pytest.param({"route": {"spec": {"parentRefs": None}}}, "names no parent Gateway", ROUTE, id="no parent"),
-    pytest.param({"pool": selects(typo="yes")}, f"{POOL} selects no pod", POOL, id="no pod is selected"),
-    pytest.param({"route": None}, f": {ROUTE} is missing", ROUTE, id="the chart asked for a route"),
-    pytest.param({"pool": None}, f"{POOL} is missing", POOL, id="the route leads to a pool"),
-    pytest.param(
-        {"route": {"metadata": {"name": "mine", "labels": None}} | parents(parent("models-gw", NO_MATCH))},
-        "NoMatchingParent", "HTTPRoute mine", id="a route of another name is found by its pool",
-    ),
-    pytest.param(
-        {"route": DELETING | parents(parent("models-gw", NO_MATCH))}, f": {ROUTE} is missing", ROUTE,
-        id="a route on its way out counts as not there",
-    ),
-    pytest.param({"pool": named()}, f"{POOL}: its endpoint picker's Service {PICKER} does not exist", POOL, id="the picker has no Service"),
-    pytest.param({"pool": named("picker")}, "Service picker does not exist", POOL, id="of a picker of another name nothing else is missed"),
-    pytest.param(
-        {"set": conditions(condition("InferenceSetReady", "False", "inferencesetFailed", "helm"))},
-        "helm", f"InferenceSet {SET}", id="what KAITO could not make",
-    ),
-]  # fmt: skip
+NO_MATCHING = parents(parent("models-gw", NO_MATCH))
+TO_TWO = refers({"name": "models-gw"}, {"name": "gone-gw"}) | refused("ResolvedRefs", "BackendNotFound")  # fmt: skip
+EXTENSION = condition("ResolvedRefs", "False", "InvalidExtensionRef", "not found")
+NO_SERVICE = f"{POOL}: its endpoint picker's Service {PICKER} does not exist"
+ELSEWHERE = service(PICKER, {"metadata": {"namespace": "other"}})
+UNSUPPORTED = refused("Accepted", "NotSupportedByParent")
+HELM_FAILED = conditions(condition("InferenceSetReady", "False", "inferencesetFailed", "helm"))
+OF_POOL, OF_ROUTE = {"about": POOL}, {"about": ROUTE}
 
 
-@pytest.mark.parametrize(("changes", "end", "related"), TOLD)
-def test_told(changes, end, related):
-    (finding,) = findings(stack(**changes))
-    assert finding.reason == MODEL_ROUTE
-    assert finding.message.startswith(f"InferenceSet {NS}/{SET}: ")
-    assert end in finding.message
-    assert f"{finding.related.kind} {finding.related.name}" == related
-    assert finding.budget is None
+@rows(
+    ("snapshot", "expected"),
+    {
+        "empty parents, as Istio leaves them": (stack(route=parents()), OF_ROUTE | {"ends": f"...{NO_ENTRY}..."}),
+        "no status": (stack(route={"status": None}), OF_ROUTE | {"ends": f"...{NO_ENTRY}..."}),
+        "another's entry": (stack(route=parents(parent("another-gw"))), OF_ROUTE | {"ends": f"...{NO_ENTRY}..."}),
+        "a Gateway that is gone": (stack(gateway=None, route=parents()), OF_ROUTE | {"ends": "...Gateway models/models-gw does not exist..."}),
+        "a Gateway of another namespace": (
+            stack(route=refers({"name": "shared", "namespace": "edge"})), OF_ROUTE | {"ends": "...Gateway edge/shared does not exist..."},
+        ),
+        "one of several listeners refuses": (stack(route=SEVERAL), OF_ROUTE | {"ends": "...NotAllowedByListeners..."}),
+        "several faults are one": (stack(route=TO_TWO), OF_ROUTE | {"ends": "Gateway models/gone-gw does not exist (and 1 more)"}),
+        "no parent": (stack(route={"spec": {"parentRefs": None}}), OF_ROUTE | {"ends": "...names no parent Gateway..."}),
+        "no pod is selected": (stack(pool=selects(typo="yes")), OF_POOL | {"ends": f"...{POOL} selects no pod..."}),
+        "the chart asked for a route": (stack(route=None), OF_ROUTE | {"ends": f"...: {ROUTE} is missing..."}),
+        "the route leads to a pool": (stack(pool=None), OF_POOL | {"ends": f"...{POOL} is missing..."}),
+        "a route of another name is found by its pool": (
+            stack(route={"metadata": {"name": "mine", "labels": None}} | NO_MATCHING), {"about": "HTTPRoute mine", "ends": "...NoMatchingParent..."},
+        ),
+        "a route on its way out counts as not there": (stack(route=DELETING | NO_MATCHING), OF_ROUTE | {"ends": f"...: {ROUTE} is missing..."}),
+        "the picker has no Service": (
+            stack(pool=named()), OF_POOL | {"ends": NO_SERVICE, "cause": f"Service {PICKER} missing", "by_spec": True, "transition": None},
+        ),
+        "the same words once a parent says so, which has the time": (
+            stack(pool=named() | parents(parent("models-gw", ACCEPTED, EXTENSION))), OF_POOL | {"ends": NO_SERVICE, "transition": SINCE_AT},
+        ),
+        "what else parents say is another fault, and a worse one": (
+            stack(pool=named() | UNSUPPORTED), OF_POOL | {"cause": "Accepted is False (NotSupportedByParent)", "ends": "(and 1 more)"},
+        ),
+        "a Service of another namespace is another one: the reference has none": (
+            stack(ELSEWHERE, pool=named(group="", kind="Service")), OF_POOL | {"ends": NO_SERVICE},
+        ),
+        "of a picker of another name nothing else is missed": (stack(pool=named("picker")), OF_POOL | {"ends": "...Service picker does not exist..."}),
+        "what KAITO could not make": (stack(set=HELM_FAILED), {"about": f"InferenceSet {SET}", "ends": "...helm..."}),
+        "a missing pool of the former group, where its kind is served": (
+            stack(route=FORMER_ROUTE, pool=None), {"related": FORMER_POOLS.ref_named(NS, "qwen-inferencepool"), "cause": "InferencePool missing"},
+        ),
+    },
+)  # fmt: skip
+def test_told(snapshot, expected):
+    assert [each.reason for each in findings(snapshot)] == [MODEL_ROUTE]
+    tells(snapshot, MODEL_ROUTE, budget=None, **expected)
 
 
-SILENT = {
-    "a Gateway that cannot be read is not gone": (lambda: without(stack(gateway=None), GATEWAYS)),
-    "a Gateway that is being deleted is not gone": (lambda: stack(gateway=DELETING, route=parents(), pool=parents())),
-    "an Unknown condition": lambda: stack(route=parents(parent("models-gw", condition("Accepted", "Unknown", "Pending"), RESOLVED))),
-    "a condition without a status": lambda: stack(route=parents(parent("models-gw", {"type": "Accepted"}))),
-    "another controller's entry": lambda: stack(
-        route=parents(parent(), parent("models-gw", condition("Accepted", "False"), controller="other"))
-    ),
-    "another controller's entry comes first": lambda: stack(
-        route=parents(parent("models-gw", condition("Accepted", "False"), controller="a"), parent())
-    ),
-    "a former parent's entry": lambda: stack(route=parents(parent(), parent("old-gw", NO_MATCH))),
-    "conditions of the pool itself": lambda: stack(pool=conditions(NO_MATCH)),
-    "an entry of a pool for a Gateway that is gone": lambda: stack(
-        pool=parents(parent(), parent("old-gw", condition("Accepted", "False", "HTTPRouteNotAccepted")))
-    ),
-    "the default entry of a pool": lambda: stack(
-        pool=parents(
-            parent("default", condition("Accepted", "Unknown", "Pending"))
-            | {"parentRef": {"kind": "Status", "name": "default"}}
-        )
-    ),
-    "a set that did not ask for a route": lambda: stack(
-        workspace={"metadata": {"labels": {"kaito.sh/owned-by": None}}}, route=None, pool=None, epp=None
-    ),
-    "a route that cannot be read": lambda: without(stack(route=None), HTTPROUTES),
-    "a route of another name": lambda: stack(route={"metadata": {"name": "mine", "labels": None}}),
-    "a pool of others, with a grant": lambda: stack(route=leading_to(namespace="pools"), pool=None),
-    "a pool that is being deleted": lambda: stack(pool=DELETING | parents(parent("models-gw", NO_MATCH))),
-    "the picker's Service is there": lambda: stack(service(), pool=named()),
-    "a Service that cannot be read": lambda: without(stack(pool=named()), SERVICES),
-    "a reference of another kind": lambda: stack(pool=named(kind="Picker")),
-    "a reference of another group": lambda: stack(pool=named(group="example.com")),
-    "a Service of another group": lambda: stack(pool=named(group="example.com", kind="Service")),
-    "a reference without a name": lambda: stack(pool=named(name="")),
-    "no selector": lambda: stack(pool=selects()),
-}  # fmt: skip
+MESH = {"kind": "Service", "group": "", "name": "front"}
+UNSERVED = healthy() | {"route": merged(healthy()["route"], leading_to(group=FORMER_POOLS.group))}
+del UNSERVED["pool"]
 
 
-@pytest.mark.parametrize("name", SILENT)
-def test_silent(name):
-    assert findings(SILENT[name]()) == []
-
-
-@pytest.mark.parametrize(
+@rows(
     "snapshot",
-    [
-        lambda: stack(pod=DELETING),
-        lambda: stack(pod=None, workspace=None, set={"spec": {"replicas": 0}}),
-        lambda: without(stack(pod=None), PODS),
-    ],
-    ids=["a pod that goes shows that the selector is right", "0 are wanted", "pods cannot be read"],
+    {
+        "a Gateway that cannot be read is not gone": without(stack(gateway=None), GATEWAYS),
+        "a Gateway that is being deleted is not gone": stack(gateway=DELETING, route=parents(), pool=parents()),
+        "an Unknown condition": stack(route=parents(parent("models-gw", condition("Accepted", "Unknown", "Pending"), RESOLVED))),
+        "a condition without a status": stack(route=parents(parent("models-gw", {"type": "Accepted"}))),
+        "another controller's entry": stack(
+            route=parents(parent(), parent("models-gw", condition("Accepted", "False"), controller="other"))
+        ),
+        "another controller's entry comes first": stack(
+            route=parents(parent("models-gw", condition("Accepted", "False"), controller="a"), parent())
+        ),
+        "a former parent's entry": stack(route=parents(parent(), parent("old-gw", NO_MATCH))),
+        "conditions of the pool itself": stack(pool=conditions(NO_MATCH)),
+        "an entry of a pool for a Gateway that is gone": stack(
+            pool=parents(parent(), parent("old-gw", condition("Accepted", "False", "HTTPRouteNotAccepted")))
+        ),
+        "the default entry of a pool": stack(
+            pool=parents(
+                parent("default", condition("Accepted", "Unknown", "Pending"))
+                | {"parentRef": {"kind": "Status", "name": "default"}}
+            )
+        ),
+        "a set that did not ask for a route": stack(
+            workspace={"metadata": {"labels": {"kaito.sh/owned-by": None}}}, route=None, pool=None, epp=None
+        ),
+        "a route that cannot be read": without(stack(route=None), HTTPROUTES),
+        "a route of another name": stack(route={"metadata": {"name": "mine", "labels": None}}),
+        "a pool of others, with a grant": stack(route=leading_to(namespace="pools"), pool=None),
+        "a pool that is being deleted": stack(pool=DELETING | parents(parent("models-gw", NO_MATCH))),
+        "the picker's Service is there": stack(service(), pool=named()),
+        "a Service that cannot be read": without(stack(pool=named()), SERVICES),
+        "a reference of another kind": stack(pool=named(kind="Picker")),
+        "a reference of another group": stack(pool=named(group="example.com")),
+        "a Service of another group": stack(pool=named(group="example.com", kind="Service")),
+        "a reference without a name": stack(pool=named(name="")),
+        "no selector": stack(pool=selects()),
+        "a Service as parent has no Gateway to look for": stack(route=refers(MESH) | parents(parent() | {"parentRef": MESH})),
+        "a kind of pools that is not served has none missing": snapshot_of(*UNSERVED.values(), served=ALL_CRDS - {FORMER_POOLS.crd_name}),
+    },
+)  # fmt: skip
+def test_silent(snapshot):
+    assert findings(snapshot) == []
+
+
+@rows(
+    "snapshot",
+    {
+        "a pod that goes shows that the selector is right": stack(pod=DELETING),
+        "0 are wanted": stack(pod=None, workspace=None, set={"spec": {"replicas": 0}}),
+        "pods cannot be read": without(stack(pod=None), PODS),
+    },
 )
 def test_a_pool_that_selects_no_pod_for_a_reason(snapshot):
-    assert findings(snapshot(), MODEL_ROUTE) == []
-
-
-def test_a_mesh_parent_is_no_gateway():
-    """A Service as parent has no Gateway to look for; its entry decides."""
-    reference = {"kind": "Service", "group": "", "name": "front"}
-    patch = refers(reference) | parents(parent() | {"parentRef": reference})
-    assert findings(stack(route=patch)) == []
+    assert findings(snapshot, MODEL_ROUTE) == []
 
 
 def test_a_pool_of_a_set_without_pods_has_the_start_up_budget():
     """While nodes boot there is nothing to select: no warning at every cold start."""
     assert only(stack(pod=None), MODEL_ROUTE).budget == timedelta(minutes=30)
-
-
-FORMER_ROUTE = leading_to(group=FORMER_POOLS.group, name="qwen-inferencepool")
-
-
-def test_a_kind_of_pools_that_is_not_served_has_none_missing():
-    objects = healthy() | {
-        "route": merged(healthy()["route"], leading_to(group=FORMER_POOLS.group))
-    }
-    del objects["pool"]
-    served = ALL_CRDS - {FORMER_POOLS.crd_name}
-    assert findings(snapshot_of(*objects.values(), served=served), MODEL_ROUTE) == []
 
 
 def with_former_pool(*patches):
@@ -379,44 +360,6 @@ def test_a_pool_of_the_former_group_is_judged_like_others(patch, cause):
     finding = only(with_former_pool(patch), MODEL_ROUTE)
     assert finding.related == FORMER_POOLS.ref_named(NS, "qwen-inferencepool")
     assert finding.cause == cause
-
-
-def test_a_missing_pool_of_the_former_group_is_told():
-    """Where its kind is served."""
-    finding = only(stack(route=FORMER_ROUTE, pool=None), MODEL_ROUTE)
-    assert finding.related == FORMER_POOLS.ref_named(NS, "qwen-inferencepool")
-    assert finding.cause == "InferencePool missing"
-
-
-def test_what_parents_say_of_the_missing_service_is_the_same_fault():
-    """It is told in the same words before and after the parent's status, which has the time."""
-    entry = parent(
-        "models-gw",
-        ACCEPTED,
-        condition("ResolvedRefs", "False", "InvalidExtensionRef", "not found"),
-    )
-    before = only(stack(pool=named()), MODEL_ROUTE)
-    told = only(stack(pool=named() | parents(entry)), MODEL_ROUTE)
-    assert told.message == before.message
-    assert (before.cause, before.by_spec, before.transition) == (
-        f"Service {PICKER} missing",
-        True,
-        None,
-    )
-    assert told.transition == SINCE_AT
-
-
-def test_what_else_parents_say_is_counted():
-    """Another parent that does not support pools is another fault, and a worse one."""
-    finding = only(stack(pool=named() | refused("Accepted", "NotSupportedByParent")), MODEL_ROUTE)
-    assert finding.cause == "Accepted is False (NotSupportedByParent)"
-    assert finding.message.endswith("(and 1 more)")
-
-
-def test_a_service_of_another_namespace_is_another_one():
-    """The reference has no namespace."""
-    elsewhere = service(PICKER, {"metadata": {"namespace": "other"}})
-    assert only(stack(elsewhere, pool=named(group="", kind="Service")), MODEL_ROUTE)
 
 
 def test_a_picker_of_which_nothing_is_there_is_told_once():
