@@ -25,6 +25,7 @@ from tests.tables import (
     SCRAPED_KINDS,
     SUPPRESSION,
     Stack,
+    rows,
     subjects_of,
 )
 
@@ -37,60 +38,70 @@ PREFIXES = {
 }
 
 
-def test_names_are_unique():
-    assert [
-        name for name, count in Counter(each.name for each in REASONS).items() if count > 1
-    ] == []
+KINDS = [each.subject_kind for each in REASONS]
+CHAPTERS = [KINDS[0], *(after for before, after in pairwise(KINDS) if after != before)]
+SAYING = [each for each in REASONS if each.says_ready]
+STACKS_OF = {kind: {each.stack for each in BUILT_IN.of_subject(kind)} | {""} for kind in PREFIXES}
+FACTS = ("summary", "trigger", "action", "window_seconds", "thresholds", "chain")
+SCRAPING = [each.scraped.kind in each.kinds for each in BUILT_IN.stacks if each.scraped]
+SCALED = {
+    each.name for each in BUILT_IN.stacks if any(one.name.endswith("ScalingNotReady") for one in each.reasons)
+}  # fmt: skip
 
 
-def test_a_name_begins_with_what_its_subject_is():
-    """So that an operator, and a query, can tell by it."""
-    assert [
-        each.name for each in REASONS if not each.name.startswith(PREFIXES[each.subject_kind])
-    ] == []
+FROM_METRICS_OF_SCRAPED_KINDS = [
+    (BY_NAME[name], BY_NAME[of_kind(name.removeprefix(INFERENCESET_KIND), kind)])
+    for name in FROM_METRICS
+    for kind in (PICKED_KINDS if name.endswith(PICKER_NAMES) else SCRAPED_KINDS)
+]
 
 
-def test_the_subjects_of_stacks_are_the_layer_of_deployments():
-    assert [
-        each.name
-        for each in REASONS
-        if (each.layer is Layer.DEPLOYMENT) is not (each.subject_kind in OF_STACKS)
-    ] == []
-
-
-def test_reasons_of_one_kind_stand_together():
-    """The table is cut into chapters by kind; its order within one is the priority."""
-    kinds = [each.subject_kind for each in REASONS]
-    chapters = [kinds[0], *(after for before, after in pairwise(kinds) if after != before)]
-    assert len(chapters) == len(set(chapters))
+@rows(
+    "broken",
+    {
+        "names are unique": [name for name, count in Counter(each.name for each in REASONS).items() if count > 1],
+        "a name begins with what its subject is, so that a query can tell by it": [
+            each.name for each in REASONS if not each.name.startswith(PREFIXES[each.subject_kind])
+        ],
+        "the subjects of stacks are the layer of deployments": [
+            each.name for each in REASONS if (each.layer is Layer.DEPLOYMENT) is not (each.subject_kind in OF_STACKS)
+        ],
+        "reasons of one kind stand together: the order within a chapter is the priority": [
+            kind for kind, count in Counter(CHAPTERS).items() if count > 1
+        ],
+        "what says that a subject works is Normal, of no chain, and does not block": [
+            each.name for each in SAYING if each.type is not EventType.NORMAL or each.chain or each.blocks_ready
+        ],
+        "what a reason reads is read: else nothing would ever be seen of it": [each.name for each in REASONS if not each.all_reads <= set(ALL)],
+        "a reason reads of stacks only its own: else another could blind it": [
+            each.name for each in REASONS if not {read.stack for read in each.reads} <= STACKS_OF[each.subject_kind]
+        ],
+        "resources of one kind differ in what they select: else one object would be watched twice": [
+            each for each, count in Counter(one.selection for one in CLUSTER_WIDE).items() if count > 1
+        ],
+        "suppression names reasons": [each for row in SUPPRESSION for each in (row.upstream, *row.downstream) if each not in NAMES],
+        "nothing suppresses itself": [row for row in SUPPRESSION if row.upstream in row.downstream],
+        "every row of suppression says why": [row for row in SUPPRESSION if not row.why],
+        "autoscalers are read for each stack that judges them": SCALED ^ {each.name for each in BUILT_IN.stacks if each.scales},
+        "pods are scraped of the kinds of their stack": [each for each in SCRAPING if not each],
+        "every kind has every reason from metrics with the same facts: one page is told alike": [
+            (other.name, fact) for one, other in FROM_METRICS_OF_SCRAPED_KINDS for fact in FACTS if getattr(one, fact) != getattr(other, fact)
+        ],
+        "a reason from metrics depends on the subject and its pods: else nobody knows whose page it is": [
+            other.name for _, other in FROM_METRICS_OF_SCRAPED_KINDS if not set(BUILT_IN.of_subject(other.subject_kind)) < set(other.reads)
+        ],
+        "each part on a way names reasons and a public source": [
+            each.part for each in WAYS if not set(each.reasons) <= NAMES or "/" not in each.source
+        ],
+    },
+)  # fmt: skip
+def test_nothing_breaks_a_rule(broken):
+    assert [*broken] == []
 
 
 def test_what_says_that_a_subject_works():
     """One reason of each kind, `...Ready`. Its Event is Normal; not all that is Normal says so."""
-    says = [each for each in REASONS if each.says_ready]
-    assert [each.name for each in says] == [
-        f"{PREFIXES[kind]}Ready" for kind in dict.fromkeys(each.subject_kind for each in REASONS)
-    ]
-    assert [
-        each.name
-        for each in says
-        if each.type is not EventType.NORMAL or each.chain or each.blocks_ready
-    ] == []
-
-
-def test_what_a_reason_reads_is_read():
-    """Else nothing would ever be seen of it."""
-    assert [each.name for each in REASONS if not each.all_reads <= set(ALL)] == []
-
-
-def test_a_reason_reads_of_stacks_only_its_own():
-    """Else another stack could blind it."""
-    stacks = {kind: {each.stack for each in BUILT_IN.of_subject(kind)} | {""} for kind in PREFIXES}
-    assert [
-        each.name
-        for each in REASONS
-        if not {read.stack for read in each.reads} <= stacks[each.subject_kind]
-    ] == []
+    assert [each.name for each in SAYING] == [f"{PREFIXES[kind]}Ready" for kind in CHAPTERS]
 
 
 def test_a_stack_has_subjects_of_one_kind():
@@ -102,64 +113,6 @@ def test_a_stack_has_subjects_of_one_kind():
     }
     assert several == {Stack.KAITO: {"inferenceset", "workspace"}}
     assert [each for stack in Stack for each in subjects_of(stack) if not each.custom] == []
-
-
-def test_resources_of_one_kind_differ_in_what_they_select():
-    """Else one object would be watched twice, and counted under one name."""
-    assert len({each.selection for each in CLUSTER_WIDE}) == len(CLUSTER_WIDE)
-
-
-def test_suppression_names_reasons():
-    assert {each for row in SUPPRESSION for each in (row.upstream, *row.downstream)} <= NAMES
-
-
-def test_nothing_suppresses_itself():
-    assert [row for row in SUPPRESSION if row.upstream in row.downstream] == []
-
-
-def test_every_row_of_suppression_says_why():
-    assert [row for row in SUPPRESSION if not row.why] == []
-
-
-def test_autoscalers_are_read_for_each_stack_that_judges_them():
-    judging = {
-        each.name
-        for each in BUILT_IN.stacks
-        if any(reason.name.endswith("ScalingNotReady") for reason in each.reasons)
-    }
-    assert judging == {each.name for each in BUILT_IN.stacks if each.scales}
-
-
-def test_kinds_whose_pods_are_judged():
-    scraping = [each for each in BUILT_IN.stacks if each.scraped]
-    assert [each.scraped.kind for each in scraping if each.scraped.kind not in each.kinds] == []
-
-
-FROM_METRICS_OF_SCRAPED_KINDS = [
-    (BY_NAME[name], BY_NAME[of_kind(name.removeprefix(INFERENCESET_KIND), kind)])
-    for name in FROM_METRICS
-    for kind in (PICKED_KINDS if name.endswith(PICKER_NAMES) else SCRAPED_KINDS)
-]
-
-
-def test_every_kind_has_every_reason_from_metrics_with_the_same_facts():
-    """What one page says is judged and told alike, whichever stack serves it."""
-    facts = ("summary", "trigger", "action", "window_seconds", "thresholds", "chain")
-    assert [
-        (other.name, fact)
-        for one, other in FROM_METRICS_OF_SCRAPED_KINDS
-        for fact in facts
-        if getattr(one, fact) != getattr(other, fact)
-    ] == []
-
-
-def test_a_reason_from_metrics_rests_on_the_subject_and_its_pods():
-    """Without either nobody knows whose page it is."""
-    assert [
-        other.name
-        for _, other in FROM_METRICS_OF_SCRAPED_KINDS
-        if not set(BUILT_IN.of_subject(other.subject_kind)) < set(other.reads)
-    ] == []
 
 
 def suppressed(kind: SubjectKind) -> set[tuple[str, str]]:
@@ -199,12 +152,6 @@ def test_suppression_in_a_pod_stays_within_a_kind():
     }
     assert {name: found for name, found in kinds.items() if len(found) != 1} == {}
     assert {kind for found in kinds.values() for kind in found} == set(SCRAPED_KINDS)
-
-
-def test_each_row_names_reasons_and_a_public_source():
-    names = {each.name for each in BUILT_IN}
-    wrong = [each.part for each in WAYS if not set(each.reasons) <= names or "/" not in each.source]
-    assert wrong == []
 
 
 @pytest.mark.parametrize(
