@@ -23,6 +23,7 @@ from tests.unit.probes.building import (
     deployment,
     merged,
     namespace,
+    says,
 )
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
@@ -36,7 +37,6 @@ from tests.unit.stacks.otterscale.probes.otterscale import (
     modelservice,
     one,
     pods,
-    reasons,
     without,
 )
 
@@ -78,19 +78,6 @@ def test_removed(kind, name, reason):
 def test_each_kind_that_is_compared_is_removed_once():
     made = {(each["kind"], each["metadata"]["name"]) for each in children(**IDLE)}
     assert made - {("DestinationRule", EPP)} == {(kind, name) for kind, name, _ in REMOVED}
-
-
-def test_all_that_differs_is_named():
-    """One finding, whatever drifted."""
-    docs = without(idle(), ("PodMonitor", DECODE), ("ServiceMonitor", EPP))
-    finding = one(docs, "Drift")
-    assert finding.message == (
-        "ModelService models/qwen3: PodMonitor qwen3-decode is missing (metrics of the pods are not "
-        "collected as asked for); ServiceMonitor qwen3-epp is missing (metrics of the endpoint "
-        "picker are not collected); the operator does not watch PodMonitors and ServiceMonitors: only a change of "
-        "the spec, or its restart, makes it correct them"
-    )
-    assert finding.cause == "PodMonitor qwen3-decode: missing and 1 more"
 
 
 RELABELLED = [{"sourceLabels": ["__meta_kubernetes_pod_label_app_kubernetes_io_name"], "targetLabel": "model_service"}]  # fmt: skip
@@ -162,78 +149,41 @@ def test_changed_ports(name, container, ports, text):
     assert f"differs: {text} (its pods do not run" in one(docs, "Drift").message
 
 
-def test_several_fields_of_an_object_are_one_finding():
-    patch = {"spec": {"selector": {"matchLabels": {LABEL: "x"}}, "targetPorts": [{"number": 1}]}}
-    finding = one(changed(idle(), "InferencePool", NAME, patch), "Drift")
-    assert finding.cause == "InferencePool qwen3: spec.selector, spec.targetPorts differs"
+CLUSTER_ROLE = f"models-{EPP}"
+NOT_WATCHED = "the operator does not watch {}: only a change of the spec, or its restart, makes it correct them"
+TWO_FIELDS = {"spec": {"selector": {"matchLabels": {LABEL: "x"}}, "targetPorts": [{"number": 1}]}}
+OTHER_PARENT = {"spec": {"parentRefs": [{"name": "inference", "namespace": "elsewhere"}]}}
 
 
-def test_the_parents_of_an_explicit_route():
-    patch = {"spec": {"parentRefs": [{"name": "inference", "namespace": "elsewhere"}]}}
-    docs = changed(idle(), "HTTPRoute", NAME, patch)
-    assert (
-        "spec.parentRefs has elsewhere/inference and should have gateways/inference"
-        in one(docs, "Drift").message
-    )
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "patch"),
-    [
-        ("Deployment", DECODE, {"metadata": {"labels": {"app.kubernetes.io/version": "v9"}}}),
-        ("Deployment", EPP, {"spec": {"template": {"spec": {"containers": None}}}}),
-        ("Service", EPP, {"metadata": {"labels": {"argocd.argoproj.io/instance": "x"}}}),
-        ("Service", EPP, {"spec": {"clusterIP": "10.0.0.1", "sessionAffinity": "None"}}),
-        ("Deployment", DECODE, {"spec": {"progressDeadlineSeconds": 600, "revisionHistoryLimit": 10}}),
-    ],
+@rows(
+    ("docs", "text", "cause"),
+    {
+        "all that differs is named": (
+            without(idle(), ("PodMonitor", DECODE), ("ServiceMonitor", EPP)),
+            "PodMonitor qwen3-decode is missing (metrics of the pods are not collected as asked for); "
+            "ServiceMonitor qwen3-epp is missing (metrics of the endpoint picker are not collected); "
+            + NOT_WATCHED.format("PodMonitors and ServiceMonitors"),
+            "PodMonitor qwen3-decode: missing and 1 more",
+        ),
+        "several fields of an object are one finding": (
+            changed(idle(), "InferencePool", NAME, TWO_FIELDS), "...", "InferencePool qwen3: spec.selector, spec.targetPorts differs",
+        ),
+        "the parents of an explicit route": (
+            changed(idle(), "HTTPRoute", NAME, OTHER_PARENT), "...spec.parentRefs has elsewhere/inference and should have gateways/inference...",
+            "HTTPRoute qwen3: spec.parentRefs differs",
+        ),
+        "a deleted ClusterRole, with its consequence: it stays away until the ModelService changes": (
+            without(idle(), ("ClusterRole", CLUSTER_ROLE)),
+            f"ClusterRole {CLUSTER_ROLE} is missing (the endpoint picker may not check tokens, so its metrics cannot be read); "
+            + NOT_WATCHED.format("ClusterRoles"),
+            f"ClusterRole {CLUSTER_ROLE}: missing",
+        ),
+    },
 )  # fmt: skip
-def test_what_is_not_compared(kind, name, patch):
-    """What others add to labels, what the API server fills in; of a cut copy of a Deployment only ports."""
-    docs = changed(idle(), kind, name, patch)
-    told = [each for each in evaluation(docs).findings if "ports" not in each.message]
-    assert told == []
-
-
-@pytest.mark.parametrize(
-    "status",
-    [
-        {"observedGeneration": 1},
-        {"conditions": [condition("Ready", "False", "ReconcileError", "no")]},
-    ],
-)
-def test_an_operator_that_has_not_come_so_far(status):
-    """What should exist is not what exists: that is told as such and not as drift."""
-    docs = changed(
-        without(idle(), ("PodMonitor", DECODE)), "ModelService", NAME, {"status": status}
-    )
-    assert "Drift" not in reasons(docs)
-
-
-def test_a_deleted_cluster_role_is_told_with_its_consequence():
-    """The operator does not watch it, so it stays away until the ModelService changes."""
-    name = f"models-{EPP}"
-    assert one(without(idle(), ("ClusterRole", name)), "Drift").message == (
-        f"ModelService models/qwen3: ClusterRole {name} is missing (the endpoint picker may not "
-        "check tokens, so its metrics cannot be read); the operator does not watch ClusterRoles: "
-        "only a change of the spec, or its restart, makes it correct them"
-    )
-
-
-def test_a_picker_that_asks_for_no_token_needs_no_cluster_role():
-    """Whatever most other pickers ask for: its own arguments tell."""
-    operator = OperatorSettings(metrics_endpoint_auth=False)
-    others = [
-        each
-        for name in ("llama", "phi")
-        for each in (modelservice(name=name, **IDLE), *children(name, **IDLE))
-    ]
-    docs = [
-        modelservice(**IDLE),
-        *children(operator=operator, **IDLE),
-        namespace("models"),
-        *others,
-    ]
-    assert not any("ClusterRole" in each.message for each in evaluation(docs).findings)
+def test_what_one_event_says(docs, text, cause):
+    finding = one(docs, "Drift")
+    assert says(finding.message, text if "..." in text else f"{ITSELF}: {text}")
+    assert finding.cause == cause
 
 
 def fleet(**spec):
@@ -262,24 +212,6 @@ def test_another_rule_may_do_what_a_missing_one_did(mode, effect):
     assert one(docs, "RouteNotReady").message.endswith(f"unless another rule does so, {effect}")
     (evidence,) = evaluation(docs).serving
     assert evidence.reached
-
-
-def test_what_none_has_is_not_missed():
-    """The default gateway is switched off, and so is Istio."""
-    docs = [each for each in fleet() if each["kind"] not in {"HTTPRoute", "DestinationRule"}]
-    assert found(docs) == []
-    (evidence,) = evaluation(docs).ready
-    assert "no route" in evidence.message
-
-
-def test_which_gateway_is_the_default_one_is_not_known():
-    """Two ModelServices whose routes lead to different Gateways: no one says which is right."""
-    elsewhere = {"spec": {"parentRefs": [{"name": "inference", "namespace": "gateways"}]}}
-    accepted = {"conditions": [condition("Accepted", "True"), condition("ResolvedRefs", "True")]}
-    entry = {"parentRef": elsewhere["spec"]["parentRefs"][0], "controllerName": "x", **accepted}
-    for name in (NAME, "llama"):
-        docs = changed(fleet(), "HTTPRoute", name, elsewhere, {"status": {"parents": [entry]}})
-        assert "Drift" not in reasons(docs)
 
 
 PLAIN = IDLE | {"httpRoute": None}
@@ -351,6 +283,16 @@ ONLY = [*made("only", OperatorSettings(), **PLAIN), *around()]
 ONLY_GONE = without(ONLY, ("DestinationRule", "only-epp"), ("HTTPRoute", "only"))
 TOLD_BY_ARGUMENTS = operator("--provider=istio", "--default-gateway-name", "inference")
 GIVEN = FullEvaluationSettings(otterscale_operator_flags={"provider": "none"})
+NO_AUTH = OperatorSettings(metrics_endpoint_auth=False)
+OTHERS = [
+    each
+    for name in ("llama", "phi")
+    for each in (modelservice(name=name, **IDLE), *children(name, **IDLE))
+]
+GATEWAY = {"name": "inference", "namespace": "gateways"}
+ACCEPTED = [condition("Accepted", "True"), condition("ResolvedRefs", "True")]
+ENTRY = {"parentRef": GATEWAY, "controllerName": "x", "conditions": ACCEPTED}
+ELSEWHERE = {"spec": {"parentRefs": [GATEWAY]}, "status": {"parents": [ENTRY]}}
 NO_RULE = ("RouteNotReady", f"DestinationRule models/{EPP}")
 
 
@@ -365,6 +307,30 @@ NO_RULE = ("RouteNotReady", f"DestinationRule models/{EPP}")
             [modelservice(**IDLE), namespace("models")], {"covered": ["elsewhere"]}, [],
         ),
         "other settings of the operator": (recovered(), {}, []),
+        "a picker that asks for no token needs no ClusterRole, whatever most others do: its arguments tell": (
+            [modelservice(**IDLE), *children(operator=NO_AUTH, **IDLE), namespace("models"), *OTHERS], {},
+            [("EPPNotReady", f"Service models/{EPP}"), ("RouteNotReady", f"HTTPRoute models/{NAME}")],
+        ),
+        **{
+            f"an operator that has not come so far, which is told instead: {reason}": (
+                changed(without(idle(), ("PodMonitor", DECODE)), "ModelService", NAME, {"status": status}), {}, [(reason, ITSELF)],
+            )
+            for reason, status in (("NotObserved", {"observedGeneration": 1}), ("ReconcileFailed", {"conditions": [ERROR]}))
+        },
+        **{
+            f"what others add, and what the API server fills in: {kind} {patch}": (changed(idle(), kind, name, patch), {}, [])
+            for kind, name, patch in (
+                ("Deployment", DECODE, {"metadata": {"labels": {"app.kubernetes.io/version": "v9"}}}),
+                ("Deployment", DECODE, {"spec": {"progressDeadlineSeconds": 600, "revisionHistoryLimit": 10}}),
+                ("Service", EPP, {"metadata": {"labels": {"argocd.argoproj.io/instance": "x"}}}),
+                ("Service", EPP, {"spec": {"clusterIP": "10.0.0.1", "sessionAffinity": "None"}}),
+            )
+        },
+        "which Gateway is the default one is not known: two routes lead to different ones": (
+            changed(fleet(), "HTTPRoute", NAME, ELSEWHERE), {}, [("RouteNotReady", f"HTTPRoute models/{NAME}")],
+        ),
+        "whichever of them it is": (changed(fleet(), "HTTPRoute", "llama", ELSEWHERE), {}, []),
+        "what none has is not missed: the default gateway is switched off, and so is Istio": (without_kinds(fleet(), "HTTPRoute", "DestinationRule"), {}, []),
         "two by one operator": (fleet(), {}, []),
         "a default route that the other has": (without(fleet(), ("HTTPRoute", NAME)), {}, [("ObjectMissing", f"HTTPRoute models/{NAME}")]),
         "a DestinationRule that the other has": (without(fleet(), ("DestinationRule", EPP)), {}, [NO_RULE]),
@@ -383,6 +349,19 @@ NO_RULE = ("RouteNotReady", f"DestinationRule models/{EPP}")
 )  # fmt: skip
 def test_what_is_expected_of_the_operator(docs, how, expected):
     assert found(docs, **how) == expected
+
+
+def test_of_a_cut_copy_of_a_deployment_only_ports_are_compared():
+    docs = changed(
+        idle(), "Deployment", EPP, {"spec": {"template": {"spec": {"containers": None}}}}
+    )
+    assert " differs: container ports has nothing" in one(docs, "Drift").message
+
+
+def test_ready_says_that_there_is_no_route():
+    """The default gateway is switched off, and so is Istio."""
+    (evidence,) = evaluation(without_kinds(fleet(), "HTTPRoute", "DestinationRule")).ready
+    assert "no route" in evidence.message
 
 
 @pytest.mark.parametrize(
