@@ -68,13 +68,9 @@ def about(findings):
 
 def expected():
     return {
-        name: (
-            COMPONENTS[name].reason,
-            COMPONENTS[name].row.governs,
-            "cluster",
-            f"Namespace {place}",
-        )
-        for name, place in PLACES.items()
+        name: (each.reason, each.row.governs, "cluster", f"Namespace {PLACES[name]}")
+        for name, each in COMPONENTS.items()
+        if name in PLACES
     }
 
 

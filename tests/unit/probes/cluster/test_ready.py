@@ -24,7 +24,7 @@ from reporter.probes.cluster.parts import probe_crds, required_crds
 from reporter.setting_types import PartMode, StackMode
 from reporter.snapshot.snapshot import CREDENTIALS, NOT_READ, Discovery, ResourceState, Served
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.tables import SUPPRESSION, Stack
+from tests.tables import SUPPRESSION, Stack, rows
 from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
     ALL_CRDS,
@@ -57,13 +57,6 @@ def test_a_healthy_cluster_is_ready():
     assert "cluster layer is healthy" in ready.message
 
 
-def test_the_release_namespace_is_a_setting():
-    """Its Event belongs where the umbrella chart was installed."""
-    settings = FullEvaluationSettings(release_namespace="keda")
-    (ready,) = evaluate(*healthy_cluster(), settings=settings).ready
-    assert (str(ready.involved), ready.involved.uid) == ("Namespace keda", "uid-keda")
-
-
 def ready_with(name, *docs):
     """Whether the cluster is ready with these in place of a component."""
     return evaluate(*healthy_cluster(name), *docs).ready != ()
@@ -82,28 +75,32 @@ def test_not_ready_unless_each_component_is_available():
     assert [name for place, name in SHARED if not ready_with(name, deployment(place, name))] == []
 
 
-def test_not_ready_while_something_is_unknown():
-    assert evaluate(*healthy_cluster(), unknown={DEPLOYMENTS: FORBIDDEN}).ready == ()
-    assert evaluate(*healthy_cluster(), served=None).ready == ()
-    places = {"istio-system"}
-    assert evaluate(*healthy_cluster("keda-operator"), covered=places).ready == ()
+NO_API_KEYS = {"served": ALL_CRDS - {"apikeys.kaito.sh"}}
+ALL_OFF = FullEvaluationSettings(
+    istiod_deployment="", kaito_deployment="", keda_namespace=(), bbr_deployment="",
+    keda_scaler_deployment="", gateway_auth_deployment="",
+)  # fmt: skip
 
 
-def test_not_ready_without_a_required_crd():
-    """Every required CRD must be served, except that of a component that is off."""
-    served = ALL_CRDS - {"apikeys.kaito.sh"}
-    off = FullEvaluationSettings(gateway_auth_deployment="")
-    assert evaluate(*healthy_cluster(), served=served).ready == ()
-    assert evaluate(*healthy_cluster(), served=served, settings=off).ready != ()
-
-
-def test_a_cluster_where_all_is_off_is_never_ready():
-    """Nothing could be seen to work."""
-    settings = FullEvaluationSettings(
-        istiod_deployment="", kaito_deployment="", keda_namespace=(), bbr_deployment="",
-        keda_scaler_deployment="", gateway_auth_deployment="",
-    )  # fmt: skip
-    assert evaluate(settings=settings).ready == ()
+@rows(
+    ("docs", "options", "place"),
+    {
+        "the release namespace is a setting: its Event belongs where the umbrella chart was installed": (
+            healthy_cluster(), {"settings": FullEvaluationSettings(release_namespace="keda")}, "keda",
+        ),
+        "Deployments cannot be read": (healthy_cluster(), {"unknown": {DEPLOYMENTS: FORBIDDEN}}, None),
+        "discovery failed": (healthy_cluster(), {"served": None}, None),
+        "a namespace was not dumped": (healthy_cluster("keda-operator"), {"covered": {"istio-system"}}, None),
+        "a required CRD is not served": (healthy_cluster(), NO_API_KEYS, None),
+        "that of a component that is off": (
+            healthy_cluster(), NO_API_KEYS | {"settings": FullEvaluationSettings(gateway_auth_deployment="")}, "kube-system",
+        ),
+        "all is off: nothing could be seen to work": ([], {"settings": ALL_OFF}, None),
+    },
+)  # fmt: skip
+def test_whether_the_cluster_is_ready(docs, options, place):
+    found = [(str(each.involved), each.involved.uid) for each in evaluate(*docs, **options).ready]
+    assert found == ([(f"Namespace {place}", f"uid-{place}")] if place else [])
 
 
 PLAIN = FullEvaluationSettings()
@@ -165,11 +162,8 @@ def test_what_healthy_clusters_lack_is_not_required():
 
 
 def test_discovery_that_failed_is_no_evidence():
-    """A failed call does not make every CRD missing."""
+    """Nor that of a group: a failed call does not make every CRD missing."""
     assert missing(None) == []
-
-
-def test_a_group_whose_discovery_failed_is_no_evidence():
     snapshot = dataclasses.replace(
         snapshot_of(), discovery=Discovery(frozenset(), frozenset({"kaito.sh", "keda.sh"}))
     )
@@ -196,28 +190,15 @@ def test_every_row_of_the_suppression_table_can_fire():
     ],
 )
 def test_kinds_of_istio_are_missed_behind_its_gateways_alone(name, controller, unknown, missed):
-    docs = [
-        {
-            "kind": "Gateway",
-            "metadata": {
-                "name": "gw",
-                "namespace": "models",
-                "labels": {"kaito.sh/owned-by": "modelharness"},
-            },
-            "spec": {"gatewayClassName": name},
-        }
-    ]
+    labels = {"metadata": {"labels": {"kaito.sh/owned-by": "modelharness"}}}
+    docs = [document("Gateway", "gw", "models", labels, {"spec": {"gatewayClassName": name}})]
     if controller:
-        spec = {"controllerName": controller}
-        docs.append({"kind": "GatewayClass", "metadata": {"name": name}, "spec": spec})
+        docs.append(document("GatewayClass", name, "", {"spec": {"controllerName": controller}}))
     of_istio = {each for each in ALL_CRDS if each.endswith(".istio.io")}
     snapshot = snapshot_of(*docs, served=ALL_CRDS - of_istio, unknown=unknown)
     found = {each.involved.name for each in probe_crds(scope(snapshot, PLAIN))}
-    assert (
-        found == {"authorizationpolicies.security.istio.io", "envoyfilters.networking.istio.io"}
-        if missed
-        else not found & of_istio
-    )
+    needed = {"authorizationpolicies.security.istio.io", "envoyfilters.networking.istio.io"}
+    assert found == needed if missed else not found & of_istio
 
 
 _PARENT = {"parentRef": {"name": "gw"}, "controllerName": "c"}
@@ -299,13 +280,8 @@ ONE_PLACE = replace(FORBIDDEN_PODS, permission="list, watch on configmaps/istio 
     [
         (PODS, FORBIDDEN_PODS, "Permission: ", "kubectl create clusterrole "),
         (
-            CONFIGMAPS,
-            ONE_PLACE,
-            "Permission: ",
-            (
-                "kubectl create role status-reporter-reads -n istio-system --verb=list,watch "
-                "--resource=configmaps --resource-name=istio && kubectl create rolebinding"
-            ),
+            CONFIGMAPS, ONE_PLACE, "Permission: ",
+            "kubectl create role status-reporter-reads -n istio-system --verb=list,watch --resource=configmaps --resource-name=istio && kubectl create rolebinding",
         ),
         (PODS, REFUSED, "Credentials: ", "expired or refused"),
         (PODS, UNREACHABLE, "Connection: ", "kubectl get --raw /readyz?verbose"),
@@ -350,11 +326,7 @@ def test_the_clock_is_that_of_the_one_unknown_for_the_longest():
 
 
 def test_what_a_dump_does_not_hold_is_no_fault():
-    """It was not requested; `check` still lists it as unknown."""
+    """It was not requested; a Status document proves a refused request, without a time."""
     assert probe({PODS: NOT_IN_DUMP, NODES: NOT_READ}) == []
-
-
-def test_a_failure_recorded_in_a_dump_counts():
-    """A Status document proves a refused request, without a time."""
     (finding,) = probe({NODES: ResourceState(Served.UNKNOWN, cause="forbidden")})
     assert finding.transition is None
