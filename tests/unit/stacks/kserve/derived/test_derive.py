@@ -106,116 +106,6 @@ def _as_text(found):
     return texts | ({"Ready": "True"} if texts["PredictorReady"] == "True" else {})
 
 
-def test_a_service_that_works():
-    """All conditions across components, sorted, each without a time if it is new."""
-    found = derived(
-        inferenceservice(has(**UP)),
-        knative_service("v1, v1", "v1:100 L", {"status": {"url": "http://llm"}}),
-        predictor_pod(ready=True),
-    )
-    assert statuses(found) == {
-        "IngressReady": "True",
-        "LatestDeploymentReady": "True",
-        "PredictorConfigurationReady": "True",
-        "PredictorReady": "True",
-        "PredictorRouteReady": "True",
-        "Ready": "True",
-        "RoutesReady": "True",
-        "Stopped": "False",
-    }
-    assert predictor(found) == {
-        "latestCreatedRevision": "v1",
-        "latestReadyRevision": "v1",
-        "latestRolledoutRevision": "v1",
-        "traffic": ({"revisionName": "v1", "latestRevision": True, "percent": 100},),
-        "url": "http://llm",
-    }
-    assert found.status["modelStatus"] == {
-        "transitionStatus": "UpToDate",
-        "states": {"activeModelState": "Loaded", "targetModelState": "Loaded"},
-        "copies": {"failedCopies": 0, "totalCopies": 1},
-    }
-
-
-def test_every_component_in_spec():
-    """Transformer and explainer have parts, conditions and a history of their own."""
-    found = derived(
-        inferenceservice(has(**UP), {"spec": {"transformer": {}, "explainer": {}}}),
-        knative_service("v1, v1", "v1:100 L"),
-        knative_service("t1, t1", "t1:100 L", component="transformer", RoutesReady="False NotOwned"),
-        knative_service("e1, 0", "", component="explainer", RoutesReady="Unknown"),
-    )  # fmt: skip
-    parts = found.status["components"]
-    assert parts["transformer"]["latestRolledoutRevision"] == "t1"
-    assert parts["explainer"]["latestCreatedRevision"] == "e1"
-    assert statuses(found)["TransformerRouteReady"] == "False NotOwned"
-    assert statuses(found)["RoutesReady"] == "Unknown ExplainerRoutesReady not ready"
-
-
-def test_standard_mode():
-    """Only the component's Ready; the generation is the Deployment's."""
-    found = derived(
-        inferenceservice(STANDARD, has(**UP)),
-        raw_deployment(Available="True MinimumReplicasAvailable"),
-        predictor_pod(ready=True),
-    )
-    assert statuses(found) == {
-        "IngressReady": "True",
-        "PredictorReady": "True MinimumReplicasAvailable",
-        "Ready": "True",
-        "Stopped": "False",
-    }
-    assert found.status["observedGeneration"] == 4
-    assert model(found) == ("Loaded", "Loaded", "UpToDate")
-
-
-def test_head_and_worker_in_standard_mode():
-    """The worker is found by its name, and the generation is the head's."""
-    found = derived(
-        inferenceservice(STANDARD, has(**UP), {"spec": {"predictor": {"workerSpec": {}}}}),
-        raw_deployment(Available="True Fine"),
-        raw_deployment(
-            {"status": {"observedGeneration": 9}},
-            name="llm-predictor-worker",
-            Available="False Poor: none",
-        ),
-    )
-    assert statuses(found)["PredictorReady"].startswith("False predictor-container: Fine, worker-")
-    assert found.status["observedGeneration"] == 4
-
-
-def test_two_pods_that_tell_different_things():
-    """Which one KServe looked at cannot be known."""
-    docs = [inferenceservice(has(**UP)), knative_service("v2, v1", "v1:100 L")]
-    pods = [predictor_pod(of="v2"), predictor_pod(name="pod-b", of="v2", serving=CRASHED)]
-    assert derived(*docs, *pods).model_unsure
-    assert not derived(*docs, pods[0]).model_unsure
-
-
-@pytest.mark.parametrize("value", ["true", "True", "TRUE"])
-def test_stopped(value):
-    """All components and the ingress are False, and everything else is gone."""
-    before = {
-        "components": {"predictor": {"latestRolledoutRevision": "v1"}},
-        "modelStatus": {"transitionStatus": "UpToDate"},
-        "url": "http://llm",
-        "observedGeneration": 3,
-    }
-    found = derived(
-        inferenceservice(has(**UP, RoutesReady="True"), {"status": before}, TRANSFORMED, annotated(stop=value)),
-        knative_service("v1, v1", "v1:100 L"),
-    )  # fmt: skip
-    assert set(found.status) == {"conditions", "deploymentMode", "modelStatus"}
-    assert found.status["modelStatus"] == {"transitionStatus": ""}
-    assert statuses(found) == {
-        "IngressReady": "False Stopped",
-        "PredictorReady": "False Stopped",
-        "Ready": "False Stopped",
-        "Stopped": "True",
-        "TransformerReady": "False Stopped",
-    }
-
-
 @pytest.mark.parametrize("ingress", ["True", "False Stopped", None])
 def test_the_ingress_of_one_that_was_stopped_in_standard_mode(ingress):
     """With ingress creation off KServe leaves it out, or writes True where it uses the Gateway API."""
@@ -225,19 +115,6 @@ def test_the_ingress_of_one_that_was_stopped_in_standard_mode(ingress):
     found = derived(inferenceservice(STANDARD, has(**before), url, annotated(stop="true")))
     assert statuses(found) == before
     assert found.status.get("url") == ("http://llm" if ingress == "True" else None)
-
-
-def test_a_canary_condition_without_canaries_goes():
-    """It is removed when spec.canary is; IngressReady, url and the runtime are taken over."""
-    status = {"url": "http://llm", "servingRuntimeName": "vllm", "address": {"url": "http://in"}}
-    docs = [raw_deployment(Available="True Fine")]
-    patches = (STANDARD, has(**UP, CanaryPredictorReady="True AllCanariesReady"))
-    found = derived(inferenceservice(*patches, {"status": status}), *docs)
-    assert "CanaryPredictorReady" not in statuses(found)
-    assert {key: found.status[key] for key in status} == status
-    canary = {"spec": {"canary": [{"name": "next", "trafficPercent": 10}]}}
-    found = derived(inferenceservice(*patches, canary), *docs)
-    assert statuses(found)["CanaryPredictorReady"] == "True AllCanariesReady"
 
 
 BEGUN = {"Ready": "Unknown", "PredictorReady": "Unknown", "IngressReady": "Unknown"}
@@ -279,11 +156,79 @@ DOWN = raw_deployment(Available="False MinimumReplicasUnavailable")
 T1 = knative_service("t1, t1", "t1:100 L", component="transformer")
 BEGINS = dict.fromkeys(("IngressReady", "PredictorReady", "Ready"), "Unknown")
 NO_KNATIVE, STOP = {"absent": [KNATIVE_SERVICES]}, annotated(stop="true")
+FRESH = {"status": dict.fromkeys(BEFORE)}
+ON_URL = knative_service("v1, v1", "v1:100 L", {"status": {"url": "http://llm"}})
+T1_NOT_OWNED = knative_service("t1, t1", "t1:100 L", component="transformer", RoutesReady="False NotOwned")  # fmt: skip
+E1 = knative_service("e1, 0", "", component="explainer", RoutesReady="Unknown")
+ALL_THREE = {"spec": {"transformer": {}, "explainer": {}}}
+AVAILABLE, FINE = (raw_deployment(Available=f"True {each}") for each in ("MinimumReplicasAvailable", "Fine"))  # fmt: skip
+POOR = raw_deployment({"status": {"observedGeneration": 9}}, name="llm-predictor-worker", Available="False Poor: none")  # fmt: skip
+SEVERAL_NODES = {"spec": {"predictor": {"workerSpec": {}}}}
+V2_CRASHED = predictor_pod(name="pod-b", of="v2", serving=CRASHED)
+OF_V2 = [knative_service("v2, v1", "v1:100 L"), predictor_pod(of="v2")]
+KEEPS = {"url": "http://llm", "servingRuntimeName": "vllm", "address": {"url": "http://in"}}
+HAD_CANARIES = has(**UP, CanaryPredictorReady="True AllCanariesReady")
+CANARY = {"spec": {"canary": [{"name": "next", "trafficPercent": 10}]}}
+RAN = {
+    "components": {"predictor": {"latestRolledoutRevision": "v1"}}, "modelStatus": {"transitionStatus": "UpToDate"},
+    "url": "http://llm", "observedGeneration": 3,
+}  # fmt: skip
+NO_REASONS = dict.fromkeys(("IngressReady", "LatestDeploymentReady", "PredictorConfigurationReady", "PredictorReady", "PredictorRouteReady", "Ready", "RoutesReady"), "True")  # fmt: skip
 
 
 @rows(
     ("patches", "docs", "how", "expected"),
     {
+        "one that works: conditions across components, each without a time if it is new": (
+            [FRESH, has(**UP)], [ON_URL, predictor_pod(ready=True)], {},
+            {
+                "statuses": NO_REASONS | {"Stopped": "False"},
+                "predictor": {
+                    "latestCreatedRevision": "v1", "latestReadyRevision": "v1", "latestRolledoutRevision": "v1", "url": "http://llm",
+                    "traffic": ({"revisionName": "v1", "latestRevision": True, "percent": 100},),
+                },
+                "modelStatus": {
+                    "transitionStatus": "UpToDate", "states": {"activeModelState": "Loaded", "targetModelState": "Loaded"},
+                    "copies": {"failedCopies": 0, "totalCopies": 1},
+                },
+            },
+        ),
+        "transformer and explainer have parts, conditions and a history of their own": (
+            [FRESH, has(**UP), ALL_THREE], [V1, T1_NOT_OWNED, E1], {},
+            {
+                "TransformerRouteReady": "False NotOwned", "RoutesReady": "Unknown ExplainerRoutesReady not ready",
+                "rolled out": ["v1", "t1", ""], "created": ["v1", "t1", "e1"],
+            },
+        ),
+        "Standard mode: only the component's Ready, and the generation is the Deployment's": (
+            [FRESH, STANDARD, has(**UP)], [AVAILABLE, predictor_pod(ready=True)], {},
+            {
+                "statuses": {"IngressReady": "True", "PredictorReady": "True MinimumReplicasAvailable", "Ready": "True", "Stopped": "False"},
+                "observedGeneration": 4, "model": ("Loaded", "Loaded", "UpToDate"),
+            },
+        ),
+        "head and worker: the worker is found by its name, and the generation is the head's": (
+            [FRESH, STANDARD, has(**UP), SEVERAL_NODES], [FINE, POOR], {},
+            {"PredictorReady": "False predictor-container: Fine, worker-container: Poor", "observedGeneration": 4},
+        ),
+        "two pods that tell different things: which one KServe looked at cannot be known": (
+            [FRESH, has(**UP)], [*OF_V2, V2_CRASHED], {}, {"unsure": True},
+        ),
+        "one pod": ([FRESH, has(**UP)], OF_V2, {}, {"unsure": False}),
+        **{
+            f"stopped by {value}: all components and the ingress are False, and everything else is gone": (
+                [has(**UP, RoutesReady="True"), {"status": RAN}, TRANSFORMED, annotated(stop=value)], [V1], {},
+                {
+                    "fields": {"conditions", "deploymentMode", "modelStatus"}, "modelStatus": {"transitionStatus": ""},
+                    "statuses": dict.fromkeys(("IngressReady", "PredictorReady", "Ready", "TransformerReady"), "False Stopped") | {"Stopped": "True"},
+                },
+            )
+            for value in ("true", "True", "TRUE")
+        },
+        "a canary condition goes with spec.canary; ingress, url and the runtime are taken over": (
+            [FRESH, STANDARD, HAD_CANARIES, {"status": KEEPS}], [FINE], {}, KEEPS | {"CanaryPredictorReady": None},
+        ),
+        "it stays with canaries": ([FRESH, STANDARD, HAD_CANARIES, CANARY], [FINE], {}, {"CanaryPredictorReady": "True AllCanariesReady"}),
         "no Knative Service": ([has(**UP)], [], {}, KEPT),
         "Knative Services are unknown": ([has(**UP)], [], {"unknown": [KNATIVE_SERVICES]}, KEPT),
         "Deployments are unknown": ([has(**UP), STANDARD], [], {"unknown": [r.DEPLOYMENTS]}, KEPT),
@@ -326,5 +271,13 @@ def test_what_a_pass_makes_of_a_status(patches, docs, how, expected):
     parts = derived_.status.get("components", {})
     if "predictor" in parts:
         found |= {"history": history(derived_), "traffic": predictor(derived_).get("traffic")}
+        found |= {"predictor": predictor(derived_)}
+    for name, key in (
+        ("rolled out", "latestRolledoutRevision"),
+        ("created", "latestCreatedRevision"),
+    ):
+        found[name] = [each.get(key, "") for each in parts.values()]
     found |= {"decided": derived_.decided, "model": model(derived_)}
+    found |= {"fields": set(derived_.status), "unsure": derived_.model_unsure}
+    found |= {"statuses": statuses(derived_)}
     assert expected == {key: found.get(key) for key in expected}
