@@ -1,6 +1,7 @@
 """Shared Deployments and controllers of stacks: what is judged, where it is, what governs."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import pytest
@@ -50,70 +51,27 @@ def only(*docs, **options):
     return finding
 
 
-def told(states):
-    """The only finding about each component of the healthy cluster in such a state."""
-    return {
-        name: only(*healthy_cluster(name), *([] if doc is None else [doc]))
-        for name, doc in states.items()
-    }
-
-
-def about(findings):
-    """The fields of a finding that are those of its component, and its place."""
-    return {
-        name: (each.reason, each.governs, str(each.subject), str(each.involved))
-        for name, each in findings.items()
-    }
-
-
-def expected():
-    return {
-        name: (each.reason, each.row.governs, "cluster", f"Namespace {PLACES[name]}")
-        for name, each in COMPONENTS.items()
-        if name in PLACES
-    }
-
-
-def test_each_component_that_is_down():
-    """A component without available replica raises its reason about its namespace."""
-    found = told({name: deployment(place, name, ready=0) for place, name in SHARED})
-    assert about(found) == expected()
-    assert {name: (str(each.related), each.message) for name, each in found.items()} == {
-        name: (
-            f"Deployment {place}/{name}",
-            f"Deployment {place}/{name} is down: no pods, 0/1 ready",
-        )
-        for place, name in SHARED
-    }
-    assert {(each.transition, each.created) for each in found.values()} == {(SINCE_AT, CREATED_AT)}
-    assert {(each.exempt, each.budget) for each in found.values()} == {(False, None)}
-    assert {name: each.involved.uid for name, each in found.items()} == {
-        name: f"uid-{place}" for place, name in SHARED
-    }
-
-
-def test_each_component_that_is_missing():
-    """A missing component is down; its namespace is the first candidate that exists."""
-    found = told(dict.fromkeys(NAMES))
-    assert about(found) == expected()
-    assert {each.cause for each in found.values()} == {"missing"}
-    assert [
-        name
-        for name, each in found.items()
-        if not each.message.startswith(f"Deployment {PLACES[name]}/{name} is down: missing")
-    ] == []
-    assert {(each.transition, each.created) for each in found.values()} == {(None, None)}
-
-
-def test_degraded_never_governs():
-    """Only a component that is down prevents a status from being written."""
-    found = told({name: deployment(place, name, ready=1, wanted=2) for place, name in SHARED})
-    assert [name for name, each in found.items() if each.governs] == []
-    assert [
-        name
-        for name, each in found.items()
-        if " is degraded: no pods, 1/2 ready" not in each.message
-    ] == []
+@rows(
+    ("state", "text", "since", "created"),
+    {
+        "down": ({"ready": 0}, "down: no pods, 0/1 ready", SINCE_AT, CREATED_AT),
+        "missing, in the first candidate namespace that exists": (None, "down: missing", None, None),
+        "degraded, which keeps no status from being written": ({"wanted": 2}, "degraded: no pods, 1/2 ready", None, CREATED_AT),
+    },
+)  # fmt: skip
+@pytest.mark.parametrize("name", NAMES)
+def test_each_component(name, state, text, *, since, created):
+    """It raises its reason about its namespace, and governs while it is down."""
+    place, component = PLACES[name], COMPONENTS[name]
+    docs = [] if state is None else [deployment(place, name, **state)]
+    finding = only(*healthy_cluster(name), *docs)
+    assert finding.message.partition(" (looked")[0] == f"Deployment {place}/{name} is {text}"
+    assert (finding.reason, str(finding.subject)) == (component.reason, "cluster")
+    assert str(finding.related) == f"Deployment {place}/{name}"
+    assert (str(finding.involved), finding.involved.uid) == (f"Namespace {place}", f"uid-{place}")
+    assert finding.governs is (component.row.governs and text.startswith("down"))
+    assert (finding.transition, finding.created) == (since, created)
+    assert (finding.exempt, finding.budget) == (False, None)
 
 
 def test_both_deployments_of_a_reason_are_judged():
@@ -304,56 +262,39 @@ def test_every_stack_has_a_controller():
     assert OPTIONAL, "Knative's, which KServe's Standard mode does without"
 
 
-def test_missing_while_its_stack_is_on():
-    """It is expected, so the cluster is not ready without it."""
-    found = {each.reason: look(each, StackMode.ON) for each in EXPECTED}
-    assert {
-        each.reason: [(one.cause, one.governs) for one in told_of(each, found[each.reason])]
-        for each in EXPECTED
-    } == {each.reason: [("missing", True)] for each in EXPECTED}
-    assert [reason for reason, each in found.items() if each.ready] == []
-
-
 def is_well(evaluation):
     """Whether there is no finding and nothing blocks the cluster's Ready."""
     return evaluation.findings == () and evaluation.ready != ()
 
 
-def test_not_missed_while_its_stack_is_auto():
-    """A stack that does not exist is not a fault, and does not block Ready."""
-    assert [each for each in EXPECTED if not is_well(look(each, StackMode.AUTO))] == []
+def beside(component, **_):
+    """Another controller of its stack, without it."""
+    same = (each for each in EXPECTED if STACK_OF[each.part] is STACK_OF[component.part])
+    return [doc for each in same for doc in place(each)]
 
 
-def test_what_a_stack_can_do_without_is_never_missed():
-
-    def beside(component):
-        same = (each for each in EXPECTED if STACK_OF[each.part] is STACK_OF[component.part])
-        return [doc for each in same for doc in place(each)]
-
-    assert [
-        (each.reason, mode)
-        for each, mode in product(OPTIONAL, LOOKED_AT)
-        if not is_well(look(each, mode, *beside(each)))
-    ] == []
+def missing(_component):
+    return []
 
 
-@pytest.mark.parametrize("mode", LOOKED_AT)
-def test_down_is_told_where_it_is(mode):
-    found = {each.reason: look(each, mode, *place(each, ready=0)) for each in CONTROLLERS}
-    assert {
-        each.reason: [(one.governs, one.related.name) for one in told_of(each, found[each.reason])]
-        for each in CONTROLLERS
-    } == {each.reason: [(True, each.deployment)] for each in CONTROLLERS}
-    assert [reason for reason, each in found.items() if each.ready] == []
-
-
-@pytest.mark.parametrize("state", [{"ready": 0}, {"ready": 1, "wanted": 2}])
-def test_nothing_is_told_of_a_stack_that_is_off(state):
-    assert [
-        each
-        for each in CONTROLLERS
-        if not is_well(look(each, StackMode.OFF, *place(each, **state)))
-    ] == []
+@rows(
+    ("controllers", "modes", "there", "cause"),
+    {
+        "missing while its stack is on": (EXPECTED, [StackMode.ON], missing, "missing"),
+        "not missed while its stack is auto: one that does not exist is no fault": (EXPECTED, [StackMode.AUTO], missing, None),
+        "what a stack can do without is never missed": (OPTIONAL, LOOKED_AT, beside, None),
+        "down is told where it is": (CONTROLLERS, LOOKED_AT, partial(place, ready=0), "no pods"),
+        "nothing is told of a stack that is off, down": (CONTROLLERS, [StackMode.OFF], partial(place, ready=0), None),
+        "nor degraded": (CONTROLLERS, [StackMode.OFF], partial(place, wanted=2), None),
+    },
+)  # fmt: skip
+def test_the_controller_of_a_stack(controllers, modes, there, cause):
+    """It governs, and the cluster is not ready without one that is expected."""
+    for each, mode in product(controllers, modes):
+        found = look(each, mode, *there(each))
+        told = [(one.cause, one.governs, one.related.name) for one in told_of(each, found)]
+        assert told == ([(cause, True, each.deployment)] if cause else [])
+        assert is_well(found) if cause is None else not found.ready
 
 
 def test_an_empty_name_switches_it_off_in_any_mode():
