@@ -1,12 +1,18 @@
-"""What can be wrong with a ModelService, its pods, endpoint picker and route, and what is told.
+"""What can be wrong with a ModelService, its pods, endpoint picker and route, what is told, and when it is ready.
 
 A row: what is wrong, how it comes about, all that is told, and a part of the message.
 """
 
+import json
 from functools import reduce
+from pathlib import Path
 
+import pytest
+
+from reporter.catalogue import resources as r
+from reporter.cli.main import main
 from tests.tables import rows
-from tests.unit.probes.building import DELETING, condition, says
+from tests.unit.probes.building import DELETING, FORBIDDEN, condition, says
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
     NAME,
@@ -14,6 +20,7 @@ from tests.unit.stacks.otterscale.probes.otterscale import (
     changed,
     children,
     evaluation,
+    found,
     healthy,
     modelservice,
     one,
@@ -21,6 +28,7 @@ from tests.unit.stacks.otterscale.probes.otterscale import (
     pods,
     reasons,
     rolled_out,
+    status_of,
     without,
 )
 from tests.unit.stacks.otterscale.probes.pods import (
@@ -71,6 +79,11 @@ def decode_pod(patch):
 def other(name, ns="models", **spec):
     """Another ModelService, of which nothing else is looked at."""
     return lambda docs: [*docs, modelservice(name=name, ns=ns, **spec)]
+
+
+def named(mode, name=EPP):
+    """A patch of a pool: what it does without the endpoint picker, and the Service that it names."""
+    return {"spec": {"endpointPickerRef": {"failureMode": mode, "name": name}}}
 
 
 def parents(*conditions, parent=PARENT["parentRef"]):
@@ -215,6 +228,17 @@ def without_pool_and_picker(replicas):
 
 
 SINGLE = {"prefill": None, "routingProxy": None}
+LONG = "x" * 3000
+LONG_ERROR = operator_says(
+    conditions=[condition("Ready", "False", "ReconcileError", f"https://secret.example/{LONG} token=abcdef {LONG}")]
+)  # fmt: skip
+NAMES_OTHER = change("InferencePool", NAME, named("FailClose", "other"))
+SURPLUS = [
+    change("Deployment", DECODE, {"status": rolled_out(1, 2)}),
+    change("Deployment", PREFILL, {"status": rolled_out(1, 0)}),
+    change("Pod", f"{PREFILL}-0", crashing("vllm")),
+    operator_says(decodeReady=2, prefillReady=0),
+]
 LACKS_ONE = [
     status(DECODE, ready=1),
     remove(("Pod", POD)),
@@ -267,6 +291,23 @@ NOT_CHANGED_YET = "...it asks for 1 only, and the operator has not changed it ye
             for each in ("ErrImagePull", "RegistryUnavailable", "CreateContainerConfigError", "RunContainerError")
         },
         "a pod more, of a rollout": (one_more_pod(), "PodsNotReady", "...decode pod qwen3-decode-1: ...", "", None),
+        "a pool that names another Service, which is missing": (
+            reduced(NAMES_OTHER), "RouteNotReady", "InferencePool qwen3: its endpoint picker's Service other does not exist", "", None,
+        ),
+        "a picker of zero is not explained by what is missing: nobody asked it to start": (
+            reduced(NO_PICKER_POD, PICKER_AT_0), "EPPNotReady", "", "ServiceAccount", None,
+        ),
+        "a long text of a container": (reduced(change("Pod", POD, waiting("CreateContainerError", "vllm", LONG))), "PodsNotReady", "", "x" * 1025, None),
+        "a long name of an image": (
+            reduced(change("ModelService", NAME, {"spec": {"model": {"image": f"registry/{LONG}"}}}), change("Pod", POD, crashing("model-unpack"))),
+            "PodsNotReady", "", "x" * 1025, None,
+        ),
+        "a long error with an address": (reduced(LONG_ERROR), "ReconcileFailed", "; phase Ready and the counters are out of date", "https://", None),
+        "and a token": (reduced(LONG_ERROR), "ReconcileFailed", "", "abcdef", None),
+        "a surplus pod hides a missing one: the sum of both roles is reached": (
+            reduced(*SURPLUS), "PodsNotReady", "phase is Ready all the same, because it counts both roles together", "", None,
+        ),
+        "which is said": (reduced(*SURPLUS), "PodsNotReady", "...(0/1 prefill pods ready)...", "", None),
         "one role: nothing is counted together": (
             reduced(*LACKS_ONE, **TWO, **SINGLE), "PodsNotReady", "...Deployment qwen3-decode has 1/2 decode pods...", "both roles", None,
         ),
@@ -314,3 +355,160 @@ def test_what_a_message_says_and_what_not(docs, reason, text, *, not_, cause):
     assert says(finding.message, text)
     assert not not_ or not_ not in finding.message
     assert cause in (None, finding.cause)
+
+
+NOT_ACCEPTED = {**PARENT, "conditions": [condition("Accepted", "False")]}
+STALLED_OUT = {**rolled_out(1), "conditions": [STALLED]}
+UNREACHED = {
+    "gone": lambda docs: without(docs, ("Service", EPP)),
+    "without the port": lambda docs: changed(docs, "Service", EPP, {"spec": {"ports": [{"port": 1}]}}),
+    "of other pods": lambda docs: changed(docs, "Service", EPP, {"spec": {"selector": {"app": "x"}}}),
+    "another": lambda docs: changed(docs, "InferencePool", NAME, {"spec": {"endpointPickerRef": {"name": "other"}}}),
+}  # fmt: skip
+
+
+def reached(docs, **reading):
+    (evidence,) = evaluation(docs, **reading).serving
+    return evidence.reached
+
+
+@pytest.mark.parametrize("mode", ["FailOpen", "FailClose"])
+@pytest.mark.parametrize("service", UNREACHED)
+def test_requests_reach_the_picker_through_its_service(service, mode):
+    """Only a pool that fails open serves without; what is told and the state agree."""
+    docs = UNREACHED[service](changed(healthy(), "InferencePool", NAME, named(mode)))
+    assert reached(docs) is (mode == "FailOpen")
+    if service == "gone":
+        assert reached(docs, unknown={r.SERVICES: FORBIDDEN}), "it may be there"
+
+
+def ready_message(docs, **how):
+    (evidence,) = evaluation(docs, **how).ready
+    return evidence.message
+
+
+def test_healthy():
+    """Nothing is told, and Ready says what it rests on."""
+    assert found(healthy()) == []
+    assert ready_message(healthy()) == (
+        "ModelService models/qwen3 is ready: 1/1 decode pods ready, 1/1 prefill pods ready, "
+        "endpoint picker available, route accepted (the pods have no probes: ready only means that "
+        "their containers run)"
+    )
+
+
+def test_zero_replicas_are_ready():
+    """That is so by our rules too, and the message says it."""
+    docs = healthy(decode={"replicas": 0}, prefill=None, routingProxy=None)
+    assert found(docs) == []
+    assert "0 decode pods wanted" in ready_message(docs)
+
+
+def down(**status):
+    docs = changed(healthy(), "Pod", POD, waiting("ImagePullBackOff"))
+    docs = changed(docs, "Deployment", "qwen3-decode", {"status": rolled_out(1, 0)})
+    return changed(docs, "ModelService", NAME, {"status": status})
+
+
+def decode(*patches):
+    return changed(healthy(), "Deployment", DECODE, *patches)
+
+
+def led_by(number):
+    """A picker of three: only the leader is Ready, so its Deployment never becomes available."""
+    conditions = [
+        condition("Available", "False", "MinimumReplicasUnavailable"),
+        condition("Progressing", "False", "ProgressDeadlineExceeded"),
+    ]
+    status = {**rolled_out(3, number), "availableReplicas": number, "conditions": conditions}
+    docs = healthy(inferencePool={"endpointPicker": {"replicas": 3}})
+    return changed(docs, "Deployment", EPP, {"status": status})
+
+
+def not_ready(reason):
+    return {"conditions": [condition("Ready", "False", reason)]}
+
+
+OLD = status_of(healthy()[0]["spec"], observedGeneration=1, decodeReady=5)
+ALL_DOWN = changed(
+    down(phase="Running", decodeReady=None, prefillReady=None, **not_ready("PodsStarting")),
+    "Deployment", "qwen3-prefill", {"status": rolled_out(1, 0)},
+)  # fmt: skip
+
+
+@rows(
+    ("docs", "told", "is_ready"),
+    {
+        "healthy": (healthy(), [], True),
+        "no Service of the picker, by nothing else": (without(healthy(), ("Service", EPP)), ["ObjectMissing"], False),
+        "a surplus pod hides a missing one": (reduced(*SURPLUS), ["PodsNotReady"], False),
+        "pods are not counted": (decode({"status": rolled_out(1, 0)}), ["StatusStale"], False),
+        "more pods than wanted are enough": (decode({"status": rolled_out(2)}), ["StatusStale"], True),
+        "a Deployment that asks for less": (decode({"spec": {"replicas": 0}}), ["StatusStale"], False),
+        "a route that is refused": (changed(healthy(), "HTTPRoute", NAME, {"status": {"parents": [NOT_ACCEPTED]}}), ["RouteNotReady"], False),
+        "a route without a status": (changed(healthy(), "HTTPRoute", NAME, {"status": None}), ["RouteNotReady"], False),
+        "a stalled rollout of an older generation": (decode({"status": STALLED_OUT}, {"metadata": {"generation": 2}}), [], True),
+        "a stalled rollout of a role that wants none": (decode({"status": STALLED_OUT}, {"spec": {"replicas": 0}}), ["StatusStale"], False),
+        "a stalled rollout of a Deployment that goes": (decode({"status": STALLED_OUT}, DELETING), [], True),
+        "an old status is told as such only: its counters are those of before": (changed(healthy(), "ModelService", NAME, {"status": OLD}), ["NotObserved"], True),
+        "only the leader of the pickers is ready, which is no fault": (led_by(1), [], True),
+        "the leader changes": (led_by(2), [], True),
+        "no picker leads": (led_by(0), ["EPPNotReady"], False),
+        "PodsStarting: look for the pod's cause": (ALL_DOWN, ["PodsNotReady"], False),
+        "ReconcileError: use the Deployments": (down(**not_ready("ReconcileError")), ["PodsNotReady", "ReconcileFailed"], False),
+        "no condition: the first pass is not finished": ([modelservice({"status": None})], ["NotObserved", "ObjectMissing"], False),
+    },
+)  # fmt: skip
+def test_conclusions(docs, told, *, is_ready):
+    assert (reasons(docs), bool(evaluation(docs).ready)) == (told, is_ready)
+
+
+@pytest.mark.parametrize(
+    "resource", [r.PODS, r.DEPLOYMENTS, r.INFERENCEPOOLS, r.HTTPROUTES], ids=str
+)
+def test_nothing_is_concluded_from_what_is_unknown(resource):
+    found_ = evaluation(healthy(), unknown={resource: FORBIDDEN})
+    assert found_.ready == ()
+    assert bool(found_.derived) is (resource is not r.DEPLOYMENTS)
+
+
+def test_derived():
+    """The status is what the operator would write, from the Deployments."""
+    (derived,) = evaluation(down()).derived
+    assert str(derived.object) == "ModelService models/qwen3"
+    assert derived.status["phase"] == "Running"
+    assert derived.status["prefillReady"] == 1
+    assert "decodeReady" not in derived.status
+
+
+EXAMPLES = Path(__file__).parents[5] / "examples" / "modelservice"
+FIRING = {
+    ("modelserviceObjectMissing", "llama-3.3-70b"),
+    ("modelservicePodsNotReady", "mistral-7b"),
+    ("modelserviceEPPNotReady", "qwen3-0.6b"),
+    ("modelserviceDrift", "qwen3-0.6b"),
+    ("modelserviceDrift", "llama-3.3-70b"),
+    ("modelserviceDeletionStuck", "phi-4"),
+}
+
+
+def checked(name, capsys):
+    status = main(["check", "--from", str(EXAMPLES / name), "-o", "json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_the_healthy_example(capsys):
+    status, report = checked("healthy", capsys)
+    assert (status, report["findings"], report["skipped"]) == (0, [], [])
+    names = {"llama-3.3-70b", "qwen3-0.6b"}
+    assert {each["subject"].rpartition("/")[2] for each in report["ready"]} == names
+    assert {each["name"] for each in report["derived"]} == names
+    assert {each["status"]["phase"] for each in report["derived"]} == {"Ready"}
+
+
+def test_the_broken_example(capsys):
+    status, report = checked("broken", capsys)
+    told = {(each["reason"], each["subject"].rpartition("/")[2]) for each in report["findings"]}
+    assert (status, told, report["ready"], report["skipped"]) == (1, FIRING, [], [])
+    phases = {each["name"]: each["status"]["phase"] for each in report["derived"]}
+    assert phases == {"llama-3.3-70b": "Ready", "mistral-7b": "Running", "qwen3-0.6b": "Ready"}
