@@ -5,10 +5,10 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS
+from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYS, HTTPROUTES, INFERENCEPOOLS
 from reporter.model.objects import HttpRoute
 from reporter.workload.endpoint_pickers import flaws
-from reporter.workload.gateway_controllers import unprogrammed
+from reporter.workload.gateway_controllers import unprogrammed, why_untaken
 from reporter.workload.routing import astray, entrances_of, route_faults
 from tests.tables import rows
 from tests.unit.probes.building import condition, deployment, document, merged, snapshot_of
@@ -183,6 +183,7 @@ def test_a_pool_and_its_endpoint_picker(args, port, docs, told_of):
     assert told(*args, port=port, docs=docs) == ([told_of] if told_of else [])
 
 
+HOME = "envoy-gateway-system"
 ENVOY = "gateway.envoyproxy.io/gatewayclass-controller"
 WAITS = condition("Programmed", "Unknown", "Pending", "Waiting for controller")
 NO_ADDRESS = condition("Programmed", "False", "AddressNotAssigned", "none")
@@ -205,8 +206,7 @@ def why(programmed, *docs):
 
 
 EG = deployment("eg", "envoy-gateway")
-EG_DOWN = deployment("eg", "envoy-gateway", ready=0)
-AI_DOWN = deployment("ai", "ai-gateway-controller", ready=0)
+EG_DOWN, HOME_DOWN = (deployment(each, "envoy-gateway", ready=0) for each in ("eg", HOME))
 NOBODYS = "example.com/unknown"
 NOT_ACCEPTED = "no controller has accepted its GatewayClass eg"
 DOWN = "the Gateway's controller, Deployment {}, is not available: no pods, 0/1 ready"
@@ -222,9 +222,9 @@ UNADDRESSED = ("AddressNotAssigned: none", "Gateway ns/gw")
         "a controller that nobody knows": (WAITS, [of_class("True", NOBODYS)], None),
         "no class": (WAITS, [], ("GatewayClass eg does not exist", "Gateway ns/gw")),
         "no controller": (WAITS, [of_class("Unknown")], (f"{NOT_ACCEPTED} ({ENVOY}), and no Deployment envoy-gateway is there", "Gateway ns/gw")),
-        "a controller that is down": (WAITS, [of_class("True"), EG_DOWN], (DOWN.format("eg/envoy-gateway"), "Deployment eg/envoy-gateway")),
-        "an extension that is down": (
-            WAITS, [of_class("True"), EG, AI_DOWN], (DOWN.format("ai/ai-gateway-controller"), "Deployment ai/ai-gateway-controller"),
+        "a controller that is down": (WAITS, [of_class("True"), HOME_DOWN], (DOWN.format(f"{HOME}/envoy-gateway"), f"Deployment {HOME}/envoy-gateway")),
+        "one elsewhere is not said to be missing, nor to be away: it may be a tenant's": (
+            WAITS, [of_class("Unknown"), EG_DOWN], (f"{NOT_ACCEPTED} ({ENVOY})", "Gateway ns/gw"),
         ),
         "an unknown controller is not said to be missing": (
             WAITS, [of_class("Unknown", NOBODYS)], (f"{NOT_ACCEPTED} ({NOBODYS})", "Gateway ns/gw"),
@@ -239,6 +239,16 @@ def test_why_a_gateway_is_not_programmed(programmed, docs, expected):
     if expected and programmed is WAITS:
         expected = (f"Pending: Waiting for controller; {expected[0]}", expected[1])
     assert why(programmed, *docs) == expected
+
+
+@pytest.mark.parametrize("of_pool", [False, True])
+def test_an_extension_accepts_pools_alone(of_pool):
+    """It is no controller of Gateways."""
+    gateway = document("Gateway", "gw", "ns", {"spec": {"gatewayClassName": "eg"}})
+    down = deployment("envoy-ai-gateway-system", "ai-gateway-controller", ready=0)
+    snapshot = snapshot_of(gateway, of_class("True"), down)
+    untaken = why_untaken(snapshot[GATEWAYS].get("ns", "gw"), snapshot, of_pool=of_pool)
+    assert ("ai-gateway-controller, is not available" in untaken.text) is of_pool
 
 
 def test_a_cluster_without_load_balancers():
