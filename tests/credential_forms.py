@@ -52,6 +52,8 @@ BY_KEY: Final = (
     "AccessKey => {}",
     "s3.secret-key := {}",
     "token:\n  {}",
+    "password: |-\n  {}",
+    "the API key: {} is wrong",
     "--password\n{}\n",
 )
 """What a key, a flag or a place tells to be a credential, whatever it looks like."""

@@ -25,6 +25,7 @@ from reporter.model.report import (
 )
 from reporter.model.subject import Layer
 from reporter.model.text import clean, cut
+from reporter.yaml_reader.limits import LIMITS
 
 
 class _Document(msgspec.Struct):
@@ -140,6 +141,9 @@ _TIMEOUT: Final = httpx.Timeout(10.0, connect=5.0)
 _LONGEST: Final = 120
 """Most seconds that an answer may take, even if it arrives steadily."""
 
+_PLAIN: Final = {"Accept-Encoding": "identity"}
+"""A compressed answer may be a thousand times as large; one that is compressed twice, a million."""
+
 _MAX_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -147,7 +151,7 @@ def fetch(url: str, path: str) -> bytes:
     try:
         with (
             httpx.Client(timeout=_TIMEOUT, trust_env=not _is_loopback(url)) as client,
-            client.stream("GET", url + path) as response,
+            client.stream("GET", url + path, headers=_PLAIN) as response,
         ):
             body = _read(response, url)
             if response.status_code == _UNAVAILABLE:
@@ -172,13 +176,17 @@ def fetch(url: str, path: str) -> bytes:
 
 
 def _read(response: httpx.Response, url: str) -> bytes:
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise UsageError(f"{url}: the answer is compressed; is this a {PROGRAM}?")
     body, until = bytearray(), monotonic() + _LONGEST
-    for part in response.iter_bytes():
+    for part in response.iter_raw():
         body += part
         if len(body) > _MAX_BYTES:
             raise UsageError(f"{url}: the answer is larger than {_MAX_BYTES} bytes")
         if monotonic() > until:
             raise UsageError(f"{url}: the answer takes more than {_LONGEST} s")
+    if sum(map(body.count, (b",", b"[", b"{"))) > LIMITS.nodes:
+        raise UsageError(f"{url}: the answer has more than {LIMITS.nodes} values")
     return bytes(body)
 
 

@@ -165,7 +165,7 @@ _KEY_ENDS: Final = (
     r"pass[-_]?words?|passwd|pwd|pass[-_]?phrase|(?<![a-z])pass|secrets?|(?<![a-z])pat"
     r"|(?<![beups]os[-_])(?<!pad[-_])(?<!unk[-_])(?<!sep[-_])(?<!cls[-_])(?<!mask[-_])"
     r"(?<!per[-_])token"
-    r"|api[-_]?key|acc(?:ess|ount)[-_]?key|private[-_]?key[-_]?id|(?:private|secret|signing"
+    r"|api[-_ ]?key|acc(?:ess|ount)[-_ ]?key|private[-_]?key[-_]?id|(?:private|secret|signing"
     r"|encryption|master|session|auth|service|shared"
     r"|subscription|license|ssh|storage|[^\W_]hub|openai)[-_]?key|credentials?"
     r"|(?<![a-z])auth(?:orization)?|(?<![a-z])sig|signature|(?<![a-z])cookie|jwt|bearer"
@@ -189,7 +189,7 @@ _VALUE: Final = (
 )
 _TO_VALUE: Final = (
     rf"(?:{_QUOTE})?\]?\s{{0,9}}(?:"
-    rf"(?:={{1,3}}>?|:{{1,3}}=?|>|%3[ad])\s{{0,9}}(?:(?:{_QUOTE})?(?:invalid"
+    rf"(?:={{1,3}}>?|:{{1,3}}=?|>|%3[ad])\s{{0,9}}(?:[|>][-+]?\s{{1,9}}|(?:{_QUOTE})?(?:invalid"
     rf"|unsupported)\s{{1,9}}value:\s{{0,9}})?"
     rf"|,?\s{{0,9}}(?:{_QUOTE})?value(?:{_QUOTE})?\s{{0,9}}[:=]\s{{0,9}})"
 )

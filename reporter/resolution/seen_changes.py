@@ -12,12 +12,12 @@ as an environment variable or an argument, only the fact of a change is reported
 credential.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -31,6 +31,8 @@ from reporter.model.subject import ObjectRef, Place
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.snapshot.table import Table
+
+EntryT = TypeVar("EntryT")
 
 VALUE_BYTES: Final = 120
 """Maximum length of a value that is kept."""
@@ -164,7 +166,7 @@ def _whole(value: object) -> str:
 
 
 MOST_CHANGES: Final = 1000
-"""Maximum changes that are remembered; the oldest are dropped first."""
+"""Maximum changes that are remembered; of each namespace the oldest are dropped first."""
 
 MOST_BYTES: Final = 256 * 1024
 """Maximum bytes of their texts; the oldest are dropped first."""
@@ -313,15 +315,29 @@ def newest_write(obj: KubeObject) -> SpecWrite | None:
     return max(writes_of(obj), key=lambda each: each.at, default=None)
 
 
+def in_turns(entries: Sequence[EntryT], place: Callable[[EntryT], str]) -> list[int]:
+    """Return the indices of entries: the last one of each namespace, then each one before it.
+
+    If the first of them are kept, a tenant with ever new entries displaces none of others.
+    """
+    counts = Counter[str]()
+    turns: list[tuple[int, int]] = []
+    for back, each in enumerate(reversed(entries), 1):
+        turns.append((counts[place(each)], back))
+        counts[place(each)] += 1
+    return [len(entries) - back for _, back in sorted(turns)]
+
+
 def _bounded(changes: Iterable[SeenChange], since: datetime) -> tuple[SeenChange, ...]:
     """Return the newest changes within the limits, without those too old for any fault."""
-    kept: list[SeenChange] = []
+    young = [each for each in changes if each.change.at >= since]
+    kept: list[int] = []
     size = 0
-    for each in reversed([each for each in changes if each.change.at >= since][-MOST_CHANGES:]):
-        change, ref = each.change, each.change.object
+    for index in in_turns(young, lambda each: each.change.object.namespace)[:MOST_CHANGES]:
+        change, ref = young[index].change, young[index].change.object
         texts = (*ref.place[1:], change.field, change.before, change.after, change.by)
         size += sum(map(len, texts))
         if size > MOST_BYTES:
             break
-        kept.append(each)
-    return tuple(reversed(kept))
+        kept.append(index)
+    return tuple(young[index] for index in sorted(kept))

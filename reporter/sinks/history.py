@@ -24,6 +24,7 @@ from reporter.model.report import BLIND, Disposition, Impact, Report, ResolvedFi
 from reporter.model.subject import ObjectRef, Place
 from reporter.model.text import json_text
 from reporter.resolution.records import Record
+from reporter.resolution.seen_changes import in_turns
 from reporter.sinks.report_json import reference
 from reporter.sinks.words import age, relation
 
@@ -31,7 +32,7 @@ KEPT: Final = timedelta(days=1)
 """How long an ended episode is kept."""
 
 MOST: Final = 500
-"""Most ended episodes that are kept; the newest stay."""
+"""Most ended episodes that are kept; the newest of each namespace stay."""
 
 LISTED: Final = 1000
 """Most episodes that are listed: ongoing ones first, then those that ended last."""
@@ -287,7 +288,9 @@ def _is_same(one: SeenEpisode, other: SeenEpisode, now: datetime) -> bool:
 
 def _kept(over: Iterable[SeenEpisode], now: datetime) -> tuple[SeenEpisode, ...]:
     oldest = now - KEPT
-    return tuple(each for each in over if each.ended is not None and each.ended > oldest)[-MOST:]
+    kept = [each for each in over if each.ended is not None and each.ended > oldest]
+    newest = in_turns(kept, lambda each: each.key.subject.namespace)[:MOST]
+    return tuple(kept[index] for index in sorted(newest))
 
 
 def _lasts(record: Record, catalogue: Catalogue) -> bool:

@@ -295,10 +295,10 @@ def test_who_wrote_last(entries, by):
     assert (found and found.by) == by
 
 
-def deployments(replicas, *, count, name="d"):
+def deployments(replicas, *, count, name="d", namespace="n"):
     objects = [
         Deployment(
-            metadata=Metadata(name=f"{name}-{number:04}", namespace="n"),
+            metadata=Metadata(name=f"{name}-{number:04}", namespace=namespace),
             spec=DeploymentSpec(replicas=replicas),
         )
         for number in range(count)
@@ -323,6 +323,18 @@ def test_the_oldest_are_given_up_first():
     seen = after(*(deployments(replicas, count=count) for replicas in (1, 2, 3)))
     assert len(seen.changes) == MOST_CHANGES
     assert [each.change.after for each in seen.changes].count("3") == count
+
+
+def test_namespaces_share_what_is_remembered():
+    """A tenant who changes many objects displaces no other's change."""
+    quiet = [deployments(number, count=1, namespace="quiet") for number in (1, 2, 2, 2)]
+    loud = [deployments(number, count=900, name="d" * 240) for number in (1, 1, 2, 3)]
+    both = [
+        replace(one, tables={DEPLOYMENTS: table_of([*one[DEPLOYMENTS], *other[DEPLOYMENTS]])})
+        for one, other in zip(quiet, loud, strict=True)
+    ]
+    namespaces = [each.change.object.namespace for each in after(*both).changes]
+    assert namespaces.count("quiet") == 1
 
 
 def test_bytes_are_bounded():

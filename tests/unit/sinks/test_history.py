@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition, Impact, SpecChange
-from reporter.model.subject import ObjectRef
-from reporter.sinks.history import EpisodeHistory
+from reporter.model.subject import ObjectRef, Subject
+from reporter.sinks.history import MOST, EpisodeHistory
+from reporter.stacks.workloads.reasons import WORKLOAD_KIND
 from tests.tables import rows
 from tests.unit.sinks.page.reports import KAITO, NOW, finding, later
 
@@ -64,6 +65,16 @@ def test_the_worst_impact_is_kept():
         history = history.after(each)
     (told,) = history.document(NOW)["episodes"]
     assert told["impact"] == {"notServing": 3, "degraded": 1, "namespaces": 2}
+
+
+def test_namespaces_share_what_is_kept():
+    """A tenant whose models fail again and again displaces no other's episode."""
+    of_one = kaito(subject=Subject(WORKLOAD_KIND, "quiet", "m"))
+    of_many = [kaito(subject=Subject(WORKLOAD_KIND, "loud", f"m-{n}")) for n in range(MOST + 9)]
+    history = EpisodeHistory().after(later(60, of_one)).after(later(90, *of_many)).after(later(120))
+    assert len(history.over) == MOST
+    assert history.over[0].key.subject.namespace == "quiet"
+    assert history.over[-1].key.subject.name == of_many[-1].subject.name
 
 
 @pytest.mark.parametrize(("seconds", "episodes"), [(-0.2, 1), (0.2, 1), (20, 2)])
