@@ -33,8 +33,9 @@ prints.
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import Final, TypeAlias
@@ -300,7 +301,8 @@ class Write:
     """One request: a create if `resource_version` is empty, else a merge patch.
 
     `since` is the start of an episode that is reported for the first time, None for other writes.
-    `due_in` is the time from the pass until the request may be made.
+    `place` is the namespace of a finding's subject, empty for the cluster. `due_in` is the time
+    from the pass until the request may be made.
     """
 
     purpose: Purpose
@@ -308,6 +310,7 @@ class Write:
     body: Document
     resource_version: str = ""
     since: datetime | None = None
+    place: str = ""
     due_in: timedelta = timedelta(0)
 
 
@@ -353,14 +356,16 @@ def plan_events(
         record = by_name.get(name)
         if record is None:
             body = finding_event(finding, report.now, instance)
-            writes.append(Write(Purpose.FIRE, name, body, since=finding.since))
+            place = finding.subject.namespace
+            writes.append(Write(Purpose.FIRE, name, body, since=finding.since, place=place))
             continue
         purpose, wait = _due(finding, record, report.now, interval=interval)
         wait = max(wait, timedelta(0))
         if not wait or (purpose is Purpose.REFRESH and wait <= resync):
             count = (record.event.count or 1) + 1
             body = repeat_patch(finding, count, report.now + wait, unmute=record.muted)
-            writes.append(_patch(purpose, record, body, due_in=wait))
+            write = _patch(purpose, record, body, due_in=wait)
+            writes.append(replace(write, place=finding.subject.namespace))
         elif purpose is not Purpose.REFRESH:
             waits.append(wait)
     muted = {
@@ -377,7 +382,20 @@ def plan_events(
             body = ready_event(ready, report.now, instance)
             writes.append(Write(Purpose.READY, name, body))
     writes.sort(key=lambda write: _order(write, by_name.get(write.name), report.catalogue))
-    return Plan(tuple(writes), min(waits, default=None))
+    return Plan(tuple(_in_turns(writes)), min(waits, default=None))
+
+
+def _in_turns(writes: Iterable[Write]) -> list[Write]:
+    """Return writes in their order, but let namespaces take turns with new faults, after those of
+    the cluster: a tenant with thousands must not delay the others.
+    """
+    counts = Counter[str]()
+    turns: dict[str, tuple[Purpose, int]] = {}
+    for each in writes:
+        takes = bool(each.place) and each.purpose is Purpose.FIRE
+        turns[each.name] = each.purpose, counts[each.place] if takes else 0
+        counts[each.place] += takes
+    return sorted(writes, key=lambda each: turns[each.name])
 
 
 def refresh_interval(count: int, settings: EvaluationSettings) -> timedelta:

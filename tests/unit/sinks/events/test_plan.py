@@ -155,6 +155,20 @@ def test_causes_of_the_cluster_go_before_faults_of_a_model_and_of_each_the_oldes
     assert told == ["cluster", *(f"inferenceset/chat/m{age}" for age in (3, 2, 1))]
 
 
+def test_namespaces_take_turns_with_new_faults():
+    """A tenant whose models fail by the thousand delays no fault of another one."""
+    many = [
+        finding(subject=Subject(INFERENCESET_KIND, "loud", f"m{age}"), since=NOW - timedelta(age))
+        for age in (4, 3, 2)
+    ]
+    other = finding(subject=Subject(INFERENCESET_KIND, "quiet", "m"))
+    nodes = [finding(reason=CLUSTER_ISTIO, subject=CLUSTER, involved=replace(SPACE, name=name)) for name in "ab"]  # fmt: skip
+    plan = planned(report(*many, other, *nodes))
+    told = [write.body["metadata"]["annotations"][SUBJECT_ANNOTATION] for write in plan.writes]
+    models = ["inferenceset/loud/m4", "inferenceset/quiet/m", "inferenceset/loud/m3", "inferenceset/loud/m2"]  # fmt: skip
+    assert told == ["cluster", "cluster", *models]
+
+
 def test_the_object_at_fault_is_replaced_as_a_whole():
     """A merge patch keeps what it does not name: a Node has no namespace, one missing no uid."""
     pod = ObjectRef("v1", "Pod", "chat", "llama-0", "uid-of-the-pod")
