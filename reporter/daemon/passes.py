@@ -359,8 +359,8 @@ class Publisher:
     changes: ChangeLog = field(default_factory=ChangeLog)
 
     async def publish(self, done: Pass) -> None:
-        """Publish a pass in three steps: with a thousand new faults each takes milliseconds, so the
-        event loop runs in between.
+        """Publish a pass in three steps, the last in a thread: with thousands of new faults each
+        takes tens of milliseconds, and the event loop must run in between.
         """
         self.state.passed(done)
         self.metrics.passed(done.seconds, done.report.now.timestamp())
@@ -373,8 +373,7 @@ class Publisher:
         await asyncio.sleep(0)
         seen = done.after.memory.changes.changes
         self.page.passed(done.report, done.records, (each.change for each in seen))
-        await asyncio.sleep(0)
-        self.changes.note(done.report)
+        await asyncio.to_thread(self.changes.note, done.report)
 
 
 PAUSE_SECONDS: Final = 5.0

@@ -152,7 +152,7 @@ class MuteFault:
     text: str
 
 
-class ResolvedFinding(msgspec.Struct, frozen=True, kw_only=True):
+class ResolvedFinding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The merged faults of one key with their disposition.
 
     `message` is exactly the Event's message, suffixes included. `stale`: a resource that the reason

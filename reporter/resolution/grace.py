@@ -77,7 +77,7 @@ class SinglePass:
     metrics: bool = True
 
 
-class Fault(msgspec.Struct, frozen=True):
+class Fault(msgspec.Struct, frozen=True, gc=False):
     """The findings of one object under one key, with their timing.
 
     `clock` is its key in the memory. `finding` is the worst finding; `says` is the finding whose

@@ -78,7 +78,7 @@ def fault_key(finding: Finding) -> FaultKey:
     return (finding.related, finding.budget is not None)
 
 
-class FaultMemory(msgspec.Struct, frozen=True):
+class FaultMemory(msgspec.Struct, frozen=True, gc=False):
     """One fault of an episode.
 
     `since` is the time of day when it began. `first_seen`, `last_seen` and `began_seen` (when each
@@ -108,7 +108,7 @@ class FaultMemory(msgspec.Struct, frozen=True):
         return not self.uid or not ref.uid or self.uid == ref.uid
 
 
-class Episode(msgspec.Struct, frozen=True):
+class Episode(msgspec.Struct, frozen=True, gc=False):
     """The time of one key from when it was first seen until its recovery has lasted.
 
     `since` is fixed when it fires, since the Event's name contains it. `last_seen` is when one of

@@ -32,7 +32,7 @@ from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class Candidate(msgspec.Struct, frozen=True, gc=False):
     """The faults of one key seen now, the worst first, and the decisions about them so far.
 
     `disposition` is None until a rule decides it. `reported` are the faults that the message is

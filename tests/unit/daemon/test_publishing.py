@@ -1,7 +1,7 @@
 """What becomes of the result of a pass, and that the loop goes on meanwhile."""
 
 import asyncio
-from itertools import pairwise
+import threading
 
 from reporter.daemon.one_pass import Before, RecentWrites, run_pass
 from reporter.daemon.passes import Publisher
@@ -23,7 +23,7 @@ class Told:
 
 
 async def published():
-    """What is told of a pass, in order, each with the turn of the loop in which it is."""
+    """What is told of a pass, in order, each with the turn of the loop and its thread."""
     done = run_pass(
         snapshot(), Before(), RecentWrites(), now=START, settings=FullDaemonSettings(), instance="a"
     )
@@ -37,7 +37,10 @@ async def published():
 
     counting = asyncio.create_task(count())
     names = ("state", "page", "metrics", "gate", "writers", "evidence", "changes")
-    parts = {name: Told(name, lambda what: calls.append((what, turn))) for name in names}
+    parts = {
+        name: Told(name, lambda what: calls.append((what, turn, threading.get_ident())))
+        for name in names
+    }
     await Publisher(**parts).publish(done)
     counting.cancel()
     return calls
@@ -45,13 +48,18 @@ async def published():
 
 async def test_what_takes_long_is_in_turns_of_its_own():
     """A thousand new faults make plan, page and log take milliseconds each; the Lease must not wait for all."""
-    turns = dict(await published())
-    long = [turns[each] for each in ("writers.offer", "page.passed", "changes.note")]
-    assert all(earlier < later for earlier, later in pairwise(long))
+    turns = {what: turn for what, turn, _ in await published()}
+    assert turns["writers.offer"] < turns["page.passed"]
+
+
+async def test_the_log_is_written_in_a_thread():
+    """Five thousand changed findings would hold up the loop."""
+    threads = {what: thread for what, _, thread in await published()}
+    assert threads["changes.note"] != threads["page.passed"] == threading.get_ident()
 
 
 async def test_nothing_comes_between_a_plan_and_its_gate():
     """What a pause of the process makes void must not be offered as new."""
     calls = await published()
-    at = [what for what, _ in calls].index("gate.planned")
-    assert calls[at + 1] == ("writers.offer", calls[at][1])
+    at = [what for what, *_ in calls].index("gate.planned")
+    assert calls[at + 1] == ("writers.offer", *calls[at][1:])
