@@ -158,7 +158,7 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
     except ValidationError as error:
         raise UsageError("\n  ".join(_explain(error, layers))) from None
     if settings.log_signatures:
-        from reporter.diagnosis.logs import signatures_with
+        from reporter.diagnosis.signatures import signatures_with
 
         try:
             signatures_with(settings.log_signatures)  # report errors in the file at the start

@@ -11,7 +11,8 @@ from typing import Final
 from reporter.arguments import CONFIG_VARIABLE, Parser
 from reporter.catalogue.render import reason_document, reason_table, reason_text
 from reporter.catalogue.ways import Passing, explaining
-from reporter.diagnosis.logs import MOST_LINES, LogReading, read_log, signatures_with
+from reporter.diagnosis.logs import MOST_LINES, LogReading, read_log
+from reporter.diagnosis.signatures import signatures_with
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
 from reporter.model.text import clean, json_text

@@ -19,7 +19,8 @@ from typing import Final
 import msgspec
 
 from reporter.catalogue.resources import NODES, PODS
-from reporter.diagnosis.logs import Signature, read_log
+from reporter.diagnosis.logs import read_log
+from reporter.diagnosis.signatures import Signature
 from reporter.diagnosis.wanted_evidence import together, wanted_logs
 from reporter.kube.client import KubeClient
 from reporter.kube.collecting import Collection

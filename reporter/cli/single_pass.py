@@ -29,7 +29,8 @@ from reporter.cli.judged import (
     why_nothing_is_judged,
 )
 from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace, WantedRead, steps
-from reporter.diagnosis.logs import read_log, signatures_with
+from reporter.diagnosis.logs import read_log
+from reporter.diagnosis.signatures import signatures_with
 from reporter.diagnosis.wanted_evidence import wanted_evidence
 from reporter.errors import UsageError
 from reporter.evaluation import evaluate

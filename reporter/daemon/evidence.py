@@ -26,7 +26,8 @@ from typing import Final
 import structlog
 
 from reporter.catalogue.resources import AUTOSCALERS, LEASES, VOLUMES
-from reporter.diagnosis.logs import LogReading, Signature, read_log
+from reporter.diagnosis.logs import LogReading, read_log
+from reporter.diagnosis.signatures import Signature
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, WantedRun, together
 from reporter.kube.client import KubeClient
 from reporter.kube.errors import ApiStatusError, KubeError, ServerError, TooManyRequests

@@ -38,7 +38,7 @@ from reporter.daemon.passes import (
 from reporter.daemon.pod_scraping import SampleStore, run_scraper, way_to_pods
 from reporter.daemon.state import OVERDUE_RESYNCS, PASS_SECONDS, DaemonState, LivePage
 from reporter.daemon.writers import Writers
-from reporter.diagnosis.logs import signatures_with
+from reporter.diagnosis.signatures import signatures_with
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
 from reporter.metrics.samples.sample import Scrape, Target

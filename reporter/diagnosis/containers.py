@@ -23,9 +23,10 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from reporter.diagnosis.case import Case, ending, is_error, last_end, loops, statuses
-from reporter.diagnosis.facts import facts_of
+from reporter.diagnosis.facts import facts_of, same_port
 from reporter.diagnosis.fit import some
-from reporter.diagnosis.logs import WRAPPERS, built_in, read_log
+from reporter.diagnosis.logs import WRAPPERS, read_log
+from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
 from reporter.model.evidence import ForeignEvent, LogCause
 from reporter.model.finding import Diagnosis, Sureness
@@ -338,7 +339,8 @@ def _ran_as_long(ended: Terminated, probe: Probe) -> bool:
     return budget - period <= ran <= budget + period + _SLACK
 
 
-_OF_PROBE: Final = frozenset({"probe-path", "probe-access", "probe-scheme", "probe-tool"})
+_NO_HTTP: Final = "probe-scheme"
+_OF_PROBE: Final = frozenset({"probe-path", "probe-access", _NO_HTTP, "probe-tool"})
 """Codes of answers that are the fault of the probe."""
 
 
@@ -358,7 +360,7 @@ def _killed(case: Case, spec: Container, kind: str, *, sureness: Sureness) -> Di
         action = (
             "Raise failureThreshold or periodSeconds of the startupProbe, if it loads that long."
         )
-    elif spec.startup_probe is None:
+    elif spec.startup_probe is None and not _has_served(case, spec.name):
         cause = (
             f"{by} liveness probe ({asked}){after}, while it still loads: it has no startupProbe"
         )
@@ -370,6 +372,11 @@ def _killed(case: Case, spec: Container, kind: str, *, sureness: Sureness) -> Di
             "timeoutSeconds."
         )
     return Diagnosis("probe-kill", cause, f"ended by its {kind} probe", action, sureness=sureness)
+
+
+def _has_served(case: Case, container: str) -> bool:
+    log = case.log(container)
+    return log is not None and log.serves
 
 
 def _answer(case: Case, spec: Container, kind: str) -> _Answer | None:
@@ -447,11 +454,13 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
         action = f"Look at the Events of the pod: they have the answer to {asked}."
         return Diagnosis("probe", cause, f"{name} not ready", action, sureness=Sureness.UNKNOWN)
     declared = f"; its ports are {', '.join(map(str, ports[:5]))}" if elsewhere else ""
-    answers = f"{answer.text}{declared}"
+    shared = same_port(case, spec.name, f"{probe.port}") if answer.code == _NO_HTTP else None
+    answers = f"{answer.text}{shared.clause if shared else declared}"
     cause = f"{name} runs and is not ready: its {words} probe asks {asked}, which {answers}"
     brief = f"{name}: {asked} {answer.text}"
     sure = Sureness.UNKNOWN if answer.code == "probe-unready" else Sureness.CERTAIN
-    return Diagnosis(answer.code, cause, brief, answer.action, sureness=sure)
+    action = shared.action if shared and shared.instead else answer.action
+    return Diagnosis(answer.code, cause, brief, action, sureness=sure)
 
 
 def _never_ends(case: Case, container: str) -> Diagnosis | None:

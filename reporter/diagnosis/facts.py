@@ -1,9 +1,10 @@
 """What the cluster's objects add to the cause that a log names: settings, limits, mounts, Services.
 
-A log says what failed, seldom what made it fail: the variable that was set, the limit, the mount,
-the Service whose pods are not ready. What is added is read from objects, so it is true whatever the
-log says; that it belongs to the cause is as sure as the cause itself. Of the environment only
-`SETTINGS` are read, and a value is told only if it is a plain word.
+A log says what failed, seldom what made it fail: the variable or flag that was set, the limit, the
+mount, the Service whose pods are not ready. What is added is read from objects, so it is true
+whatever the log says; that it belongs to the cause is as sure as the cause itself. Of the
+environment only `SETTINGS` are read, of the command line only `FLAGS`, and a value is told only if
+it is a plain word.
 """
 
 import re
@@ -13,6 +14,7 @@ from typing import Final, NamedTuple
 from reporter.catalogue.resources import NODES, SERVICES, VOLUMES
 from reporter.diagnosis import reach
 from reporter.diagnosis.case import Case
+from reporter.diagnosis.fit import some
 from reporter.diagnosis.storage import bound_claims
 from reporter.model import objects as o
 from reporter.model.evidence import LogCause
@@ -49,6 +51,10 @@ _OTHER_HUB: Final = _Setting(
 _MIRROR: Final = _Setting(("HF_ENDPOINT",))
 _OFFLINE: Final = _Setting(("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"), true=True)
 _ADDRESS: Final = _Setting(("VLLM_HOST_IP",))
+_FRACTION: Final = _Setting(("--gpu-memory-utilization",), "; {name} is {value}")
+_SPLIT: Final = _Setting(("--tensor-parallel-size", "--num-shard"), "; {name} is {value}")
+_MODEL: Final = _Setting(("--model", "--model-path", "--model-id"), "; {name} is {value}")
+_REPOSITORY: Final = _Setting(("--model-repository", "--model-store"), "; {name} is {value}")
 _SETTINGS: Final[Mapping[str, tuple[_Setting, ...]]] = {
     **dict.fromkeys(
         ("gpu-ordinal", "v-devices", "v-uuid", "v-world", "nccl-twice", "gpu-none-amd"), (_CHOSEN,)
@@ -63,19 +69,26 @@ _SETTINGS: Final[Mapping[str, tuple[_Setting, ...]]] = {
         (_Setting(("NCCL_BUFFSIZE",), action="Unset NCCL_BUFFSIZE, or lower it."),),
     ),
     "nccl-interface": (_Setting(("NCCL_SOCKET_IFNAME",)),),
-    "gloo": (_Setting(("GLOO_SOCKET_IFNAME",)), _ADDRESS),
+    **dict.fromkeys(("gloo", "gloo-self"), (_Setting(("GLOO_SOCKET_IFNAME",)), _ADDRESS)),
+    "gloo-interface": (_Setting(("GLOO_SOCKET_IFNAME",)),),
     **dict.fromkeys(("ray-pg", "bind", "v-ray-ip", "rdzv-connect"), (_ADDRESS,)),
     **dict.fromkeys(("v-attn", "v-attn-set"), (_Setting(("VLLM_ATTENTION_BACKEND",)),)),
     **dict.fromkeys(("hf-repo", "hf-file", "hf-unreachable"), (_OTHER_HUB, _MIRROR, _OFFLINE)),
     **dict.fromkeys(("hf-mirror", "hf-down", "lc-hub"), (_MIRROR,)),
     "nixl-self": (_Setting(("VLLM_NIXL_SIDE_CHANNEL_HOST",)),),
     "zmq-empty": (_Setting(("LWS_LEADER_ADDRESS",)),),
+    **dict.fromkeys(("v-kv-none", "v-kv-len", "v-kv-auto", "v-mamba"), (_FRACTION,)),
+    **dict.fromkeys(("cuda-oom", "gpu-oom", "v-oom-load", "v-oom-warmup"), (_FRACTION, _SPLIT)),
+    **dict.fromkeys(("tr-client", "tr-path"), (_REPOSITORY,)),
+    **dict.fromkeys(
+        ("ks-s3-keys", "ks-s3", "ks-gcs", "ks-gcs-token", "ks-azure", "st-access"), (_MODEL,)
+    ),
     "dynamo-routers": (
         _Setting(("DYN_NAMESPACE",), ", which looks for workers in Dynamo namespace {value}"),
     ),
 }
 _YES: Final = frozenset({"1", "on", "true", "yes"})
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_.,:/=+-]{1,120}")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.,:/=+^-]{1,120}")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}://")
 
 
@@ -93,7 +106,9 @@ def facts_of(case: Case, container: str, log: LogCause) -> Iterator[Fact]:
 
 def _variables(case: Case, container: str) -> dict[str, str]:
     spec = case.spec(container)
-    return {each.name: each.value or "" for each in (spec.env if spec else None) or ()}
+    if spec is None:
+        return {}
+    return dict(spec.flags) | {each.name: each.value or "" for each in spec.env or ()}
 
 
 def _set(setting: _Setting, variables: Mapping[str, str]) -> Fact | None:
@@ -102,7 +117,9 @@ def _set(setting: _Setting, variables: Mapping[str, str]) -> Fact | None:
         if not value or (setting.true and value.lower() not in _YES):
             continue
         found = _SCHEME.match(value)
-        shown = value[found.end() :].partition("/")[0] if found else value
+        shown = value[found.end() :] if found else value
+        if found and found[0].startswith("http"):
+            shown = shown.partition("/")[0]
         plain = bool(_PLAIN.fullmatch(shown)) and not value.startswith("masked-")
         if "{value}" in setting.clause and not plain:
             continue
@@ -187,6 +204,68 @@ def _mount(case: Case, container: str, log: LogCause) -> Fact | None:
 _READ_ONLY: Final = "read-only"
 
 
+def _missing(case: Case, container: str, log: LogCause) -> Fact | None:
+    """Return which volume should have a path that a container does not find.
+
+    A path of the image has no volume: only what lies beside a mount is told of other files.
+    """
+    spec, values = case.spec(container), log.values
+    path = next(filter(None, map(values.get, ("path", "base", "file", "program"))), "")
+    if spec is None or not path.startswith("/"):
+        return None
+    paths = {each.mount_path.rstrip("/"): each.name for each in spec.volume_mounts or ()}
+    over = [each for each in paths if each and f"{path}/".startswith(f"{each}/")]
+    if over:
+        place = max(over, key=len)
+        claims = case.pod.claims
+        of = f" (claim {cut(clean(claims[0]), 120)})" if len(claims) == 1 else ""
+        return Fact(f"; volume {cut(clean(paths[place]), 80)}{of} is mounted at {_short(place)}")
+    top = f"/{path[1:].partition('/')[0]}"
+    near = [each for each in paths if f"{each}/".startswith(f"{top}/")]
+    if near:
+        return Fact(f"; the pod mounts {some([_short(each) for each in sorted(near)])}, not that")
+    return Fact("; no volume is mounted there") if log.signature in _OF_MODELS else None
+
+
+def _short(path: str) -> str:
+    return cut(clean(path), 120)
+
+
+_OF_MODELS: Final = frozenset({"hf-id", "hf-config", "hf-no-config", "lc-path", "v-lora-path"})
+"""Signatures whose path is that of a model, which no image has."""
+
+
+def same_port(case: Case, container: str, port: str) -> Fact | None:
+    """Return what else of the pod is set to a port: its flags, variables and other containers."""
+    found = [name for name, value in _variables(case, container).items() if value == port]
+    if len(found) > 1:
+        action = f"Give each another port{_INSIDE if 'VLLM_PORT' in found else '.'}"
+        return Fact(f": it is that of {' and '.join(sorted(found)[:3])}", action, True)
+    beside = [
+        each.name
+        for each in (*(case.pod.spec.containers or ()), *(case.pod.spec.init_containers or ()))
+        if each.name != container and any(f"{of.container_port}" == port for of in each.ports or ())
+    ]
+    return Fact(f"; container {cut(clean(beside[0]), 80)} has it too") if beside else None
+
+
+_INSIDE: Final = "; VLLM_PORT is for vLLM's own processes, not for its API."
+
+
+def _port(case: Case, container: str, log: LogCause) -> Fact | None:
+    port = next(filter(None, map(log.values.get, ("port", "tcp", "number"))), "")
+    return same_port(case, container, port) if port else None
+
+
+_HUBS: Final = {"modelscope": _Setting(_OTHER_HUB.names, ", which {name} asks for", true=True)}
+"""Settings that need a Python module, by its name."""
+
+
+def _asked(case: Case, container: str, log: LogCause) -> Fact | None:
+    setting = _HUBS.get(log.values.get("mod", ""))
+    return _set(setting, _variables(case, container)) if setting else None
+
+
 def _drivers(case: Case) -> list[str]:
     volumes = (
         case.snapshot[VOLUMES].get("", of) for _, of in bound_claims(case.pod, case.snapshot)
@@ -263,5 +342,12 @@ _OTHERS: Final[Mapping[str, Callable[[Case, str, LogCause], Fact | None]]] = {
         ("refused", "address", "host", "dynamo-etcd", "dynamo-nats", "ctl-api"), _behind
     ),
     **dict.fromkeys(("dns", "rdzv-connect", "zmq-empty"), _unresolved),
+    **dict.fromkeys(
+        (*_OF_MODELS, "v-no-weights", "v-lora-empty", "v-template", "tr-path", "ks-unfilled",
+         "mlserver-uri", "no-file", "no-script", "no-readable"),
+        _missing,
+    ),
+    "port": _port,
+    "no-module": _asked,
 }  # fmt: skip
 """By signature."""

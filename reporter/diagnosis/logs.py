@@ -1,4 +1,4 @@
-r"""The cause in a container's log, found by the table of signatures.
+"""The cause in a container's log, found by the table of signatures.
 
 The problem. A container that ends leaves a thousand lines, and the last says the least: each
 process of an engine reports that another one failed, and each layer wraps the error of the layer
@@ -11,221 +11,21 @@ a worker precedes the engine, and the engine the server: the process that fails 
 no row matches, no cause is named, and the first exception is quoted to users who may read the log.
 
 A log is untrusted: any tenant who may run a pod controls its text. So its lines and bytes are
-limited first. Python's `re` has no timeout, a pattern with two unbounded repeats can take hours on
-one line, and users may add rows. So each line is cut before it is matched, and patterns may
-backtrack little: an unbounded repeat must be possessive (`\d++`), so that it never backtracks, or
-end the pattern; other repeats are bounded, and the number of ways in which they can match together
-stays below `MOST_BACKTRACKING`; no pattern begins with a repeat. `pattern_fault` enforces this for
-built-in rows and for the user's.
-
-Rejected: a timeout in another thread (the match holds the interpreter's lock), and RE2, which is
-linear by construction but would be a compiled dependency for this alone, and lacks the lookbehind
-that a few rows need.
+limited first, and each line is cut before it is matched.
 """
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final
 
 import msgspec
 
-from reporter.errors import UsageError
+from reporter.diagnosis.signatures import Signature
 from reporter.model.evidence import LogCause
 from reporter.model.text import clean, clean_lines, cut, redact
-from reporter.yaml_reader.limits import Limits, Unreadable
-from reporter.yaml_reader.reading import decoded, read_yaml
-
-MOST_BACKTRACKING: Final = 5_000
-MOST_ROWS: Final = 500
-_LIMITS: Final = Limits(size=512 * 1024, depth=10, nodes=50_000, aliases=0)
-_CAUSE_BYTES: Final = 200
-_VALUE: Final = re.compile(r"\{(\w{1,40})\}")
-_PIECE: Final = re.compile(
-    r"(?P<group>\((?:\?(?:P<\w++>|<?[=!]|[:>]))?+(?!\?))|\(\?.?|\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]"
-    r"|(?P<repeat>[*+?]|\{\d*+(?P<to>,\d*+)?\})(?P<how>[+?]?)|.",
-    re.DOTALL,
-)
-_END: Final = re.compile(r"[)?]*+\Z")
-_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-
-Sureness = Literal["certain", "likely", "symptom"]
-Text = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
-
-
-class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of a file; `reporter/diagnosis/log-signatures.yaml` explains the keys."""
-
-    kind: Text = msgspec.field(name="class")
-    match: Annotated[str, msgspec.Meta(min_length=4, max_length=1_000)]
-    means: Text | Annotated[list[Text], msgspec.Meta(min_length=1, max_length=5)]
-    do: Text | Annotated[list[Text], msgspec.Meta(min_length=1, max_length=5)]
-    sureness: Sureness = "likely"
-    container: str = "any"
-    versions: str = ""
-    source: str = ""
-    warning: bool = False
-
-
-class Signature(msgspec.Struct, frozen=True):
-    """A valid row with its compiled pattern; of two that match a line, the lower `order` wins."""
-
-    id: str
-    row: Row
-    pattern: re.Pattern[str]
-    order: int
-
-    def cause(self, values: Mapping[str, str]) -> str:
-        """Return the cause as a clause without a full stop."""
-        return _filled(self.row.means, values)
-
-    def action(self, values: Mapping[str, str]) -> str:
-        return _filled(self.row.do, values)
-
-
-def texts(text: str | Sequence[str]) -> Sequence[str]:
-    """Return the alternative texts of a row; the first whose values all matched is used."""
-    return (text,) if isinstance(text, str) else text
-
-
-def _filled(text: str | Sequence[str], values: Mapping[str, str]) -> str:
-    offered = texts(text)
-    fits = (each for each in offered if all(name in values for name in _VALUE.findall(each)))
-    found = next(fits, offered[-1])
-    return _VALUE.sub(lambda match: values.get(match[1], "?"), found)
-
-
-@cache
-def built_in() -> tuple[Signature, ...]:
-    text = files("reporter.diagnosis").joinpath("log-signatures.yaml").read_text(encoding="utf-8")
-    return _signatures(text, known={})
-
-
-@cache
-def signatures_with(path: Path | None) -> tuple[Signature, ...]:
-    """Return the rows of a user's file, followed by the built-in rows.
-
-    Raises UsageError, which names the row, if the file cannot be read or a row is invalid.
-    """
-    if path is None:
-        return built_in()
-    ours = {each.id: each for each in built_in()}
-    try:
-        added = _signatures(decoded(path.read_bytes()), known=ours)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
-    except Unreadable as error:
-        raise UsageError(f"{path}: {error}") from None
-    moved = (msgspec.structs.replace(each, order=each.order + len(added)) for each in ours.values())
-    return (*added, *moved)
-
-
-def _signatures(text: str, known: Mapping[str, Signature]) -> tuple[Signature, ...]:
-    value = read_yaml(text, limits=_LIMITS, duplicate_keys="refuse")
-    if not isinstance(value, dict) or not value:
-        raise Unreadable("expected a mapping of ids to signatures")
-    if len(value) > MOST_ROWS:
-        raise Unreadable(f"{len(value)} signatures; at most {MOST_ROWS} are read")
-    return tuple(
-        _signature(str(each), row, order, known=known)
-        for order, (each, row) in enumerate(value.items())
-    )
-
-
-def _signature(
-    named: str, value: object, order: int, *, known: Mapping[str, Signature]
-) -> Signature:
-    named = cut(clean(named), _CAUSE_BYTES)
-    if not _ID.fullmatch(named):
-        raise Unreadable(f"signature {named!r}: an id has lower-case letters, digits and - only")
-    if named in known:
-        raise Unreadable(f"signature {named}: a built-in signature has this id; choose another")
-    try:
-        row = msgspec.convert(value, Row)
-        pattern = re.compile(row.match)
-    except msgspec.ValidationError as error:
-        raise Unreadable(f"signature {named}: {cut(clean(str(error)), _CAUSE_BYTES)}") from None
-    except (re.error, RecursionError, OverflowError) as error:
-        cause = cut(clean(str(error)), _CAUSE_BYTES)
-        raise Unreadable(f"signature {named}: match is not a regular expression: {cause}") from None
-    if fault := pattern_fault(row.match) or _text_fault(row, pattern):
-        raise Unreadable(f"signature {named}: {fault}")
-    return Signature(named, row, pattern, order)
-
-
-def _text_fault(row: Row, pattern: re.Pattern[str]) -> str:
-    if pattern.search(""):
-        return "match also matches an empty line"
-    for text in (*texts(row.means), *texts(row.do)):
-        for name in _VALUE.findall(text):
-            if name not in pattern.groupindex:
-                return f"{{{name}}} is not a named group of match"
-    return ""
-
-
-def pattern_fault(pattern: str) -> str:
-    """Return why a pattern may take too long on a line, or an empty string."""
-    ways, before, begins, first = 1, "", True, False
-    groups: list[tuple[bool, int]] = [(True, 1)]
-    for piece in _PIECE.finditer(pattern):
-        what = piece[0]
-        if fault := _piece_fault(pattern, piece, before=before, begins=first):
-            return fault
-        if piece["repeat"]:
-            ways *= _most(piece)
-        elif piece["group"]:
-            groups.append((begins, 1))
-        elif what == "|":
-            begins, branches = groups.pop()
-            groups.append((begins, branches + 1))
-        else:
-            first, begins = begins, False
-            if what == ")" and len(groups) > 1:
-                ways *= groups.pop()[1]
-        before = what
-    if ways > MOST_BACKTRACKING:
-        return (
-            f"match may be tried in {ways} ways; {MOST_BACKTRACKING} are allowed: lower its bounds"
-        )
-    return ""
-
-
-def _piece_fault(pattern: str, piece: re.Match[str], *, before: str, begins: bool) -> str:
-    what, how = piece[0], piece["how"]
-    fault = ""
-    unbounded = what[0] in "*+" or piece["to"] == ","
-    if not piece["repeat"]:
-        if what.startswith("(?") and not piece["group"]:
-            fault = f"match has {what}; named groups, (?:...) and lookarounds are allowed"
-        elif what[0] == "\\" and what[1:] in set("123456789"):
-            fault = "match has a back-reference, which is not allowed"
-    elif begins:
-        fault = f"match begins with a repeat ({what}); begin with \\b or with the text before it"
-    elif how == "+" or what[0] == "?":
-        pass
-    elif before == ")":
-        fault = f"match repeats a group ({what}); make it possessive ({what}+)"
-    elif unbounded and (how or not _END.match(pattern, piece.end())):
-        fault = (
-            f"{what} in match is unbounded; make it possessive ({what[0]}+) if it cannot match "
-            "what follows, else bound it, such as .{0,300}"
-        )
-    return fault
-
-
-def _most(piece: re.Match[str]) -> int:
-    if piece["how"] == "+" or piece["repeat"][0] in "*+":
-        return 1
-    if piece["repeat"] == "?":
-        return 2
-    bounds = [int(each) for each in re.findall(r"\d+", piece["repeat"])]
-    return max(1, bounds[-1] - bounds[0]) if len(bounds) > 1 else 1
-
 
 MOST_LINES: Final = 1_000
 """Number of last lines that are read; a vLLM server with eight workers writes as many."""
@@ -238,6 +38,9 @@ _SHOWN_BYTES: Final = 300
 _LINE: Final = 4_096
 _JSON_LINE: Final = 65_536
 _VALUE_BYTES: Final = 200
+_SPANNED: Final = 300
+"""Characters read of a line that only continues another."""
+
 _SENTENCE_BYTES: Final = 400
 
 _TERMINAL: Final = re.compile(r"\x1b?\[[0-9;]{1,12}m|\x1b\[[0-9;:?]{0,20}[ -/]{0,3}[@-~]")
@@ -262,7 +65,7 @@ _PREFIXES: Final = (
     re.compile(r"\[rank\d{1,5}\]: ?"),
     re.compile(r"\[(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d)[^\]]{0,80}\] ?"),
     re.compile(
-        r"(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d)\.\d{1,9} {1,8}\d{1,8} "
+        r"(?P<level>[IWEF])(?:\d{4}){1,2} (?P<time>\d\d:\d\d:\d\d)\.\d{1,9} {1,8}\d{1,8} "
         r"[\w./-]{1,120}:\d{1,6}\] ?"
     ),
     re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL):(?: {1,8}|[\w.]{1,80}:)"),
@@ -273,7 +76,9 @@ _UNWRAPPED: Final = re.compile(r"Worker failed with error '")
 _LOW: Final = frozenset({"DEBUG", "INFO", "I", "TRACE"})
 _WARNING: Final = frozenset({"WARNING", "WARN", "W"})
 _FAILURES: Final = ("Error: ", "Exception: ")
-_FRAME: Final = re.compile(r' {2,}File "|\s*[\^~]+\s*\Z')
+_FRAME: Final = re.compile(r' {2,}File "|\s*[\^~]+\s*\Z|\s{2,}(?:raise\b|f["\'])')
+"""Lines of a traceback without a message: also the code that raises, with its placeholders."""
+
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]{0,150}(?:Error|Exception|Interrupt|Exit|Failure)\b")
 _FAILED: Final = re.compile(
@@ -369,18 +174,22 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     listens = ""
     for each in _LISTENS.finditer(text):
         listens = f"{each['host']}:{each['port']}"
-    loads = _LOADS.search(text) is not None
+    loads, serves = _LOADS.search(text) is not None, _SERVES.search(text) is not None
     last = tuple(cut(each, _SHOWN_BYTES) for each in clean_lines(text)[-MOST_SHOWN:])
-    every = list(_without_echoes(_lines(text)))
+    every = list(_without_echoes(_without_afterthoughts(_lines(text))))
     lines = [each for each in every if not each.quiet]
     best = _best(_matches(lines, signatures)) or _best(
-        _matches((each for each in every if each.quiet), signatures)
+        _matches([each for each in every if each.quiet], signatures)
     )
     if best is None:
         first = _first_failure(lines)
         quoted = _masked(first) if first else None
         none = LogCause(
-            listens=listens, loads=loads, failure=quoted.text if quoted else "", lines=last
+            listens=listens,
+            loads=loads,
+            serves=serves,
+            failure=quoted.text if quoted else "",
+            lines=last,
         )
         return LogReading(none, quoted=quoted)
     line, found, match = best
@@ -397,10 +206,11 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         sentence=cut(clean(found.cause(shown)), _SENTENCE_BYTES),
         action=cut(clean(found.action(shown)), _SENTENCE_BYTES),
         certain=found.row.sureness == "certain" and not line.quiet,
-        symptom=found.row.sureness == "symptom",
+        symptom=found.row.sureness in _UNSURE,
         values={name: each for name, each in values.items() if name[0] != "_"},
         listens=listens,
         loads=loads,
+        serves=serves,
         lines=last,
     )
     return LogReading(cause, found, _masked(line))
@@ -419,26 +229,42 @@ _LOADS: Final = re.compile(
 )
 """Log lines of vLLM, SGLang, llama.cpp and the Hugging Face hub between start and readiness."""
 
+_SERVES: Final = re.compile(
+    r'"POST /[\w./:-]{1,120} HTTP/\d\.\d" 2\d\d|Running: [1-9]\d{0,6} reqs|#running-req: [1-9]'
+)
+"""Log lines of uvicorn, vLLM and SGLang about requests that were, or are being, answered."""
+
 
 def _masked(line: Line) -> Line:
     return replace(line, text=cut(clean(line.text), _SENTENCE_BYTES))
 
 
 _Found = tuple[Line, Signature, re.Match[str]]
-_SURENESS: Final = ("certain", "likely", "symptom")
+_UNSURE: Final = frozenset({"symptom", "hint"})
+_SURENESS: Final = ("certain", "likely", "symptom", "hint")
 
 
-def _matches(lines: Iterable[Line], signatures: Sequence[Signature]) -> Iterator[_Found]:
+def _matches(lines: Sequence[Line], signatures: Sequence[Signature]) -> Iterator[_Found]:
     seen: set[str] = set()
-    for line in lines:
+    for at, line in enumerate(lines):
         if line.text in seen or not _counts(line.text):
             continue
         seen.add(line.text)
         for each in signatures:
             if line.warning and not each.row.warning:
                 continue
-            if match := each.pattern.search(line.text):
+            if match := _match(each, lines, at):
                 yield line, each, match
+
+
+def _match(signature: Signature, lines: Sequence[Line], at: int) -> re.Match[str] | None:
+    """Match a row against a line; if its pattern spans several, together with the next ones."""
+    line = lines[at].text
+    if signature.row.lines == 1:
+        return signature.pattern.search(line)
+    after = (each.text[:_SPANNED] for each in lines[at + 1 : at + signature.row.lines])
+    found = signature.pattern.search("\n".join((line, *after)))
+    return found if found is not None and found.start() <= len(line) else None
 
 
 def _best(found: Iterable[_Found]) -> _Found | None:
@@ -479,6 +305,23 @@ def _first_failure(lines: Sequence[Line]) -> Line | None:
     errors = [each for each in lines if not each.warning and _counts(each.text)]
     failures = (each for how in (_EXCEPTION, _FAILED) for each in errors if how.match(each.text))
     return next(failures, None) or next((each for each in reversed(errors) if each.severe), None)
+
+
+_AFTERTHOUGHTS: Final = ("Exception ignored ", "Error in atexit._run_exitfuncs")
+
+
+def _without_afterthoughts(lines: Iterable[Line]) -> Iterator[Line]:
+    """Drop exceptions of destructors and exit handlers, which follow the one that ended it."""
+    inside = False
+    for line in lines:
+        if line.text.startswith(_AFTERTHOUGHTS):
+            inside = True
+        elif inside and not (line.text[:1].isspace() or line.text.startswith(_TRACEBACK)):
+            inside = False
+            if not _EXCEPTION.match(line.text):
+                yield line
+        elif not inside:
+            yield line
 
 
 def _without_echoes(lines: Iterable[Line]) -> Iterator[Line]:

@@ -152,6 +152,8 @@ def _set_up(case: Case) -> Diagnosis | None:
             why = _why_silent(case, text) if found.code == "csi-silent" else None
             more = f": {why.cause}" if why else ""
             cause = f"it cannot be set up: {found.cause}{more}"
+            if _lacks_sidecar(case, text):
+                return replace(found, cause=f"{cause}; the pod has no {_SIDECAR}", action=_ADD)
             return replace(found, cause=cause, action=why.action if why else found.action)
     if not events:
         return None
@@ -160,6 +162,22 @@ def _set_up(case: Case) -> Diagnosis | None:
     end = end_of(_REFERS.sub("", text), 240)
     cause = f"it cannot be set up on node {case.node} ({reason}{volume}): {end}"
     return Diagnosis("set-up", cause, reason, sureness=Sureness.UNKNOWN)
+
+
+_SIDECAR: Final = "gke-gcsfuse-sidecar"
+_ADD: Final = (
+    'Set the annotation gke-gcsfuse/volumes: "true" in the pod template: with it GKE adds the '
+    "sidecar, by which the driver gets the pod's account; else grant the account the permission."
+)
+
+
+def _lacks_sidecar(case: Case, text: str) -> bool:
+    """Tell whether a bucket refuses a pod without the sidecar of GKE's driver (Google Cloud,
+    "Configure the Cloud Storage FUSE CSI driver sidecar container").
+    """
+    spec = case.pod.spec
+    names = {each.name for each in (*(spec.containers or ()), *(spec.init_containers or ()))}
+    return "Caller does not have storage." in text and _SIDECAR not in names
 
 
 def _is_set_up(pod: Pod) -> bool:

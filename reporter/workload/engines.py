@@ -24,7 +24,7 @@ _LABELS: Final = (
 _IMAGE: Final = re.compile(
     r"vllm|sglang|llm-d|text-(?:generation|embeddings)-inference|\bt[eg]i\b|\bollama\b"
     r"|llama[.-]?cpp|llama-server|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy|\blorax\b"
-    r"|djl-serving|huggingfaceserver|\bxinference\b|\blocal-?ai\b|\bllm-scaler\b"
+    r"|djl-(?:serving|inference)|huggingfaceserver|\bxinference\b|\blocal-?ai\b|\bllm-scaler\b"
 )
 _FOLDERS: Final = frozenset({"nim", "tensorrt-llm"})
 """Folders of NVIDIA's registry whose images are servers, such as tensorrt-llm/release."""

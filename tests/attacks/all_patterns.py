@@ -14,7 +14,7 @@ from typing import Final
 import lab
 import reporter
 from reporter.diagnosis import case, texts
-from reporter.diagnosis.logs import built_in
+from reporter.diagnosis.signatures import built_in
 
 METHODS: Final = ("search", "match", "fullmatch", "sub", "finditer", "findall", "split")
 _CALLS: Final = frozenset({*METHODS, "compile", "subn"})
@@ -42,7 +42,7 @@ USED_OTHERWISE: Final = {
 
 
 NOT_FOREIGN: Final = {
-    "reporter.diagnosis.logs._PIECE"  # a user's own regular expressions, of 400 characters
+    "reporter.diagnosis.signatures._PIECE"  # a user's own regular expressions, of 400 characters
 }
 
 

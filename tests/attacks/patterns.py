@@ -3,7 +3,8 @@
 import time
 from functools import partial
 
-from reporter.diagnosis.logs import built_in, read_log
+from reporter.diagnosis.logs import read_log
+from reporter.diagnosis.signatures import built_in
 from reporter.model.text import clean, clean_lines, redact
 from tests.attacks.all_patterns import Run, all_patterns, made_in_functions, runs_for, use
 from tests.attacks.attack import Outcome, TookTooLongError, at_most, attack, attacks, growth
@@ -12,7 +13,7 @@ MADE_IN_FUNCTIONS = {
     "lab.sandbox.schema._validate_string",  # the user's own CustomResourceDefinitions
     "reporter.diagnosis.case.events_with",  # the name of a container, escaped
     "reporter.diagnosis.texts.meaning",  # rows of our own, which are tried
-    "reporter.diagnosis.logs._signature",  # a user's own are checked, ours are tried
+    "reporter.diagnosis.signatures._signature",  # a user's own are checked, ours are tried
     "reporter.metrics.pages.reader.__init__",  # tried by tests/fuzz
     "reporter.metrics.pages.reader.has_name_with",  # as above
     "reporter.snapshot.outputs.masking._number",  # names of the dump, escaped

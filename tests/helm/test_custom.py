@@ -8,7 +8,7 @@ import yaml
 
 from reporter.catalogue.resources import VERBS
 from reporter.cli.configure import load_settings
-from reporter.diagnosis.logs import signatures_with
+from reporter.diagnosis.signatures import signatures_with
 from reporter.stacks import BUILT_IN
 from reporter.stacks.dialects.reading import read_dialects
 from tests.helm.charts import REPORTER, load, render, template

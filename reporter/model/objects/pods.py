@@ -1,6 +1,8 @@
 """Pods and Deployments."""
 
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import msgspec
@@ -50,6 +52,7 @@ class ContainerPort(base.Part, frozen=True):
 
 
 class Mount(base.Part, frozen=True):
+    name: str = ""
     mount_path: str = ""
     read_only: bool | None = None
 
@@ -67,16 +70,44 @@ SETTINGS: Final = frozenset({
     "LWS_LEADER_ADDRESS",
     "NATS_SERVER", "NCCL_BUFFSIZE", "NCCL_SOCKET_IFNAME", "NVIDIA_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES", "SGLANG_USE_MODELSCOPE", "TRANSFORMERS_OFFLINE",
-    "VLLM_ATTENTION_BACKEND", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST",
+    "VLLM_ATTENTION_BACKEND", "VLLM_HOST_IP", "VLLM_NIXL_SIDE_CHANNEL_HOST", "VLLM_PORT",
     "VLLM_USE_MODELSCOPE",
 })  # fmt: skip
 """Environment variables of engines that explain errors in their logs; none is a credential."""
 
 _MOST_SETTINGS: Final = 40
 
+FLAGS: Final = frozenset({
+    "--ctx-size", "--data-parallel-rpc-port", "--gpu-memory-utilization", "--master-port",
+    "--max-model-len", "--max-num-seqs", "--model", "--model-id", "--model-path",
+    "--model-repository", "--model-store", "--n-gpu-layers", "--nccl-port", "--num-shard",
+    "--pipeline-parallel-size", "--port", "--prometheus-port", "--tensor-parallel-size",
+})  # fmt: skip
+"""Flags of engines that explain errors in their logs; none is a credential."""
+
+Flags: TypeAlias = tuple[tuple[str, str], ...]
+_MOST_WORDS: Final = 400
+_MOST_OF_LINE: Final = 4_096
+_MOST_OF_VALUE: Final = 200
+
+
+def _flags(command: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield the `FLAGS` of a command line with their values; a shell's words count too."""
+    line = " ".join(command)[:_MOST_OF_LINE]
+    words = [each.strip("\"'\\") for each in line.split()[:_MOST_WORDS]]
+    for word, following in pairwise((*words, "")):
+        name, _, value = word.partition("=")
+        name = name.replace("_", "-")
+        if name in FLAGS:
+            value = value or ("" if following.startswith("-") else following)
+            yield name, value[:_MOST_OF_VALUE]
+
 
 class Container(base.Part, frozen=True):
-    """`restart_policy` `Always` makes an init container a sidecar; `env` has only `SETTINGS`."""
+    """`restart_policy` `Always` makes an init container a sidecar; `env` has only `SETTINGS`.
+
+    `flags` are those of `FLAGS` in `command` and `args`, which are not kept.
+    """
 
     name: str
     image: str = ""
@@ -89,9 +120,17 @@ class Container(base.Part, frozen=True):
     security_context: demands.SecurityContext | None = None
     volume_mounts: tuple[Mount, ...] | None = None
     env: tuple[Variable, ...] | None = None
+    command: tuple[str, ...] | None = None
+    args: tuple[str, ...] | None = None
+    flags: Flags = msgspec.field(name=base.NOT_READ, default=())
 
     def __post_init__(self) -> None:
-        """Drop all other variables: there are many, and some are passwords."""
+        """Drop all other variables and arguments: there are many, and some are passwords."""
+        if self.command is not None or self.args is not None:
+            found = tuple(_flags((*(self.command or ()), *(self.args or ()))))
+            force_setattr(self, "flags", found)
+            force_setattr(self, "command", None)
+            force_setattr(self, "args", None)
         if self.env is not None:
             kept = tuple(each for each in self.env if each.name in SETTINGS)[:_MOST_SETTINGS]
             force_setattr(self, "env", kept or None)

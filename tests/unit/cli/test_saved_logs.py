@@ -10,7 +10,7 @@ import pytest
 
 from reporter.catalogue.resources import PODS
 from reporter.cli.saved_pages import with_logs
-from reporter.diagnosis.logs import built_in
+from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.wanted_evidence import together, wanted_logs
 from reporter.model.evidence import ContainerLog, LogCause
 from reporter.snapshot.decode import decode_object

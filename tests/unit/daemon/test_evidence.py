@@ -8,7 +8,7 @@ import pytest
 
 from reporter.catalogue.resources import AUTOSCALERS, LEASES, NODES, PODS, VOLUMES
 from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace
-from reporter.diagnosis.logs import built_in
+from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.wanted_evidence import (
     MOST_PODS,
     OF_NODES,

@@ -5,9 +5,9 @@ import pytest
 from reporter.catalogue.resources import PODS
 from reporter.diagnosis.case import Case
 from reporter.diagnosis.facts import _SETTINGS, facts_of
-from reporter.diagnosis.logs import built_in
+from reporter.diagnosis.signatures import built_in
 from reporter.model.evidence import LogCause
-from reporter.model.objects.pods import SETTINGS
+from reporter.model.objects.pods import FLAGS, SETTINGS
 from tests.unit.diagnosis.building import cluster, node
 from tests.unit.probes.building import condition, document, merged
 
@@ -39,7 +39,7 @@ def test_each_row_is_of_a_signature_and_of_a_variable_that_is_read():
     known = {each.id for each in built_in()}
     assert set(_SETTINGS) <= known
     named = {name for rows in _SETTINGS.values() for each in rows for name in each.names}
-    assert named <= SETTINGS
+    assert named <= SETTINGS | FLAGS
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,71 @@ def test_other_variables_are_not_kept():
         "ns", "m"
     )
     assert [each.name for each in of.spec.containers[0].env] == ["NCCL_BUFFSIZE"]
+
+
+@pytest.mark.parametrize(
+    ("given", "clause"),
+    [
+        ({"args": ["--port", "9000"], **variables(VLLM_PORT="9000")}, ": it is that of --port and VLLM_PORT"),
+        ({"args": ["--port=9000", "--data_parallel_rpc_port", "9000"]}, ": it is that of --data-parallel-rpc-port and --port"),
+        ({"command": ["sh", "-c", "exec vllm serve m --port '9000' --master-port 9000"]}, ": it is that of --master-port and --port"),
+        ({"args": ["--port", "9000"], **variables(VLLM_PORT="8000")}, ""),
+        ({"args": ["--port", "--master-port"]}, ""),
+        ({"args": []}, ""),
+    ],
+)  # fmt: skip
+def test_a_port_that_is_given_twice(given, clause):
+    assert told("port", pod(**given), port="9000") == clause
+
+
+def test_a_port_of_another_container():
+    beside = {"name": "proxy", "image": "p:v1", "ports": [{"containerPort": 9000}]}
+    two = pod(spec={"containers": [{"name": "main", "image": "engine:v1"}, beside]})
+    assert told("port", two, port="9000") == "; container proxy has it too"
+    assert told("port", two, port="9001") == ""
+
+
+def test_of_the_command_only_known_flags_are_kept():
+    """There are many words, and some are passwords."""
+    of = cluster(pod(args=["--api-key", "word", "--model=a/b"]))[PODS].get("ns", "m")
+    main = of.spec.containers[0]
+    assert (main.args, main.command, main.flags) == (None, None, (("--model", "a/b"),))
+
+
+@pytest.mark.parametrize(
+    ("signature", "args", "clause"),
+    [
+        ("v-kv-none", ["--gpu-memory-utilization", "0.95"], "; --gpu-memory-utilization is 0.95"),
+        ("ks-s3-keys", ["--model", "s3://models/tiny"], "; --model is models/tiny"),
+        ("tr-client", ["--model-store=gs://b/r"], "; --model-store is b/r"),
+        ("v-kv-none", ["--gpu-memory-utilization", "$(SHARE) x"], ""),
+    ],
+)
+def test_a_flag(signature, args, clause):
+    assert told(signature, pod(args=args)) == clause
+
+
+def test_a_module_that_a_setting_asks_for():
+    hub = pod(**variables(VLLM_USE_MODELSCOPE="True"))
+    assert told("no-module", hub, mod="modelscope") == ", which VLLM_USE_MODELSCOPE asks for"
+    assert told("no-module", hub, mod="ray") == told("no-module", pod(), mod="modelscope") == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "mounts", "clause"),
+    [
+        ("/models/a", [{"name": "v", "mountPath": "/models"}], "; volume v is mounted at /models"),
+        ("/models/a", [{"name": "v", "mountPath": "/models/b"}], "; the pod mounts /models/b, not that"),
+        ("/models/a", [{"name": "v", "mountPath": "/data"}], "; no volume is mounted there"),
+        ("a/b", [], ""),
+    ],
+)  # fmt: skip
+def test_where_a_model_should_be(path, mounts, clause):
+    assert told("hf-id", pod(volumeMounts=mounts), path=path) == clause
+
+
+def test_a_file_of_the_image_has_no_volume():
+    assert told("no-file", pod(), path="/app/x") == ""
 
 
 def test_a_memory_limit():

@@ -10,15 +10,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.diagnosis.logs import (
-    MOST_BYTES,
-    MOST_LINES,
-    NOISE,
-    WRAPPERS,
+from reporter.diagnosis.logs import MOST_BYTES, MOST_LINES, NOISE, WRAPPERS, read_log
+from reporter.diagnosis.signatures import (
     Unreadable,
     built_in,
     pattern_fault,
-    read_log,
     signatures_with,
     texts,
 )
