@@ -13,10 +13,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from reporter.catalogue.resources import NODECLAIMS, NODEPOOLS
-from reporter.diagnosis.fit import shown
+from reporter.diagnosis.fit import Plugin, asks_too_much, counted, labels_asked, shown, some
 from reporter.diagnosis.texts import Wording
 from reporter.model.evidence import ForeignEvent
 from reporter.model.finding import Diagnosis, Sureness
@@ -38,6 +39,8 @@ _POOL: Final = re.compile(
     re.IGNORECASE,
 )
 
+_LABEL: Final = re.compile(r'label "([^"\s]{1,317})" does not have known values')
+
 _KARPENTER: Final = (
     ("exceed limits for nodepool", "nodepool-limits", "the limits of {pool} are used up",
         "Raise spec.limits of {pool}."),
@@ -54,7 +57,7 @@ _KARPENTER: Final = (
         "the requirements of {pool} leave no instance type",
      "Correct spec.template.spec.requirements of {pool}."),
     ("does not have known values", "node-label",
-        "it asks for a label that no NodePool sets ({message})",
+        "it asks for {label} that no NodePool sets ({message})",
      "Correct nodeSelector or affinity, or set the label in a NodePool."),
     ("no instance type met", "nodepool-unusable",
         "no instance type that {pool} allows meets what it asks for",
@@ -86,6 +89,28 @@ _NO_GROUP: Final = (
      "Look at the node group."),
 )  # fmt: skip
 """Fragments of the cluster autoscaler's `NotTriggerScaleUp` that do not echo the scheduler."""
+
+_OF_GROUPS: Final = {
+    Plugin.VOLUME: ("no way to its volume", "Add a node group where its volume is"),
+    Plugin.RESOURCE: ("too little {what}", "Add a node group that has enough {what}"),
+    Plugin.LABEL: ("other labels than it asks for",
+        "Add a node group with these labels, or correct nodeSelector or affinity"),
+    Plugin.TAINT: ("taints that it does not tolerate {what}",
+        "Add a toleration, or remove the taint from a node group"),
+}  # fmt: skip
+"""What the autoscaler says of node groups, by the scheduler's plugin that refuses a node of them.
+
+The nearest to fitting first: the plugins run in the opposite order, and the first refusal counts.
+"""
+
+_MOST_REASONS: Final = 4
+_DECLARES: Final = (
+    "; one that is scaled to zero counts with what its template declares only (AWS: tags "
+    "k8s.io/cluster-autoscaler/node-template/...)."
+)
+_NO_GROUP_FITS: Final = Wording("no-group",
+    "the cluster autoscaler adds no node, as no node group would do: {reasons}",
+    "no node group would do", "{action}")  # fmt: skip
 
 _LAUNCH: Final = ("Launched", "Registered", "Initialized")
 _NO_CAPACITY: Final = (
@@ -208,16 +233,28 @@ def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
         if code == "capacity" and refused:
             return _no_capacity(refused[0])
         name = f"NodePool {clean(pool)}" if pool else "the NodePools"
+        label = _label_of(part, pod)
+        words = cause.format(pool=name, message=_quoted(part), asks=asks, label=label)
+        short = cause.format(pool=name, message="see Karpenter's Event", asks=asks, label=label)
         return Diagnosis(
             code=code,
-            cause=f"Karpenter makes no node: "
-            f"{cause.format(pool=name, message=_quoted(part), asks=asks)}",
-            brief=cut(cause.format(pool=name, message="see Karpenter's Event", asks=asks), 80),
+            cause=f"Karpenter makes no node: {words}",
+            brief=cut(short, 80),
             object=NODEPOOLS.ref_named("", pool) if pool else None,
             action=action.format(pool=name),
             shared=bool(pool),
         )
     return _unusable(snapshot) or _MAKES_NONE.of(message=_quoted(event.message))
+
+
+def _label_of(part: str, pod: Pod) -> str:
+    """Return the label that Karpenter's text is about, with the value that the pod asks for."""
+    named = _LABEL.search(part)
+    if named is None or asks_too_much(pod.spec):
+        return "a label"
+    asked = (each for each in labels_asked(pod.spec) if named[1] in each.keys)
+    found = next(asked, None)
+    return f"the label {found.what if found else clean(named[1])}"
 
 
 def _pool_of(part: str, snapshot: Snapshot) -> str:
@@ -315,6 +352,28 @@ def _not_triggered(event: ForeignEvent, snapshot: Snapshot) -> Diagnosis | None:
         failed = _failed_group(snapshot) if code == "group-backoff" else None
         return failed or Wording(code, f"no node comes: {cause}", cause, action).of()
     return None
+
+
+def in_no_group(found: Diagnosis | None, pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+    """Return `found` (why no node takes a pod) with why no node group would, where it is known.
+
+    The cluster autoscaler counts its node groups by what the scheduler would say of a node of each.
+    """
+    events = snapshot.evidence.events_of("Pod", pod)
+    said = next((each for each in events if each.reason == "NotTriggerScaleUp"), None)
+    counts = counted(said.message.partition(": ")[2]) if said else {}
+    texts, actions = [], []
+    for plugin, (words, action) in _OF_GROUPS.items():
+        for text in islice((each for each in counts if each.startswith(plugin)), _MOST_REASONS):
+            what = clean(text.removeprefix(plugin).removeprefix("(s)").strip())
+            texts.append(f"{words.format(what=what).rstrip()} ({counts[text]})")
+            actions.append(action.format(what=what))
+    if not texts:
+        return found
+    no_group = _NO_GROUP_FITS.of(reasons=some(texts, _MOST_REASONS), action=actions[0] + _DECLARES)
+    if found is None:
+        return no_group
+    return replace(found, cause=f"{found.cause}; {no_group.cause}", action=no_group.action)
 
 
 def _failed_group(snapshot: Snapshot) -> Diagnosis | None:

@@ -84,6 +84,13 @@ class Case:
         kind = "sidecar" if spec and spec.restart_policy == "Always" else "init container"
         return f"{kind if init else 'container'} {cut(clean(name), NAME_BYTES)}"
 
+    def lacks_limit(self, name: str) -> bool:
+        """True if neither a container nor its pod as a whole has a memory limit."""
+        spec, whole = self.spec(name), self.pod.spec.resources
+        return spec is not None and not any(
+            "memory" in (each.limits or {}) for each in (spec.resources, whole) if each is not None
+        )
+
     def place(self, name: str = "") -> Context:
         """Return the values that texts about the pod, or one of its containers, may use."""
         spec = self.spec(name) if name else None

@@ -134,8 +134,27 @@ def _out_of_memory(case: Case, status: ContainerStatus, ended: Terminated) -> Di
         action = f"Raise the memory limit of {name} (main memory, not the GPU's)."
         return Diagnosis("memory", cause, f"OOMKilled, limit {limit}", action)
     action = f"Set a memory request and limit on {name}, and look at the memory of its node."
+    victim = _victim(case)
+    if victim and case.lacks_limit(status.name):
+        cause = (
+            f"{name} has no memory limit, and node {case.node} ran out of memory (the kernel ended "
+            f"{victim}): OOMKilled{ending(ended)}"
+        )
+        return Diagnosis("memory", cause, "OOMKilled", action)
     cause = f"{name} is killed for memory: OOMKilled{ending(ended)}"
     return Diagnosis("memory", cause, "OOMKilled", action)
+
+
+_VICTIM: Final = re.compile(r"victim process: (?P<name>[^\s,]{1,40})")
+
+
+def _victim(case: Case) -> str:
+    """Return the process that the kernel ended for memory, by the newest Event of the node."""
+    for each in case.snapshot.evidence.events_about("", "Node", case.node):
+        found = _VICTIM.search(each.message) if each.reason == "SystemOOM" else None
+        if found is not None:
+            return cut(clean(found["name"]), 40)
+    return ""
 
 
 def _log(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:

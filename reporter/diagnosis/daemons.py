@@ -163,6 +163,23 @@ def why_no_plugins(resource: str, snapshot: Snapshot) -> tuple[str, str] | None:
     return None
 
 
+_LOADED: Final = re.compile(
+    r"kmm\.node\.kubernetes\.io/(?P<namespace>[a-z0-9-]{1,63})\.(?P<module>\S{1,63})\.ready"
+)
+"""Label of a node on which a kernel module is loaded (Kernel Module Management)."""
+
+
+def modules_for(resource: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield the kernel modules that a resource's device plugins wait for, with their namespaces."""
+    for each in _plugins_for(resource, snapshot):
+        if fit.asks_too_much(each.spec.template.spec):
+            continue
+        for key in each.spec.template.spec.node_selector or ():
+            found = _LOADED.fullmatch(key)
+            if found is not None and found["namespace"] == each.namespace:
+                yield each.namespace, found["module"]
+
+
 def short_of_pods(snapshot: Snapshot) -> Iterator[DaemonSet]:
     """Yield the DaemonSets of device plugins that have fewer pods than they should."""
     for each in snapshot.once(_plugins, _plugins):

@@ -42,6 +42,9 @@ _CHAIN: Final = (
 )
 """Pods of the GPU operator (label `app`) that must work before the plugin can, in this order."""
 
+_MODULE: Final = "kmm.node.kubernetes.io/module.name"
+"""Label of the pods that load a kernel module on a node (Kernel Module Management, worker pods)."""
+
 MISSING: Final = "device-missing"
 ABSENT: Final = "device-absent"
 
@@ -126,6 +129,11 @@ def _of_pods(
     node: Node, resource: str, snapshot: Snapshot, *, ask: Ask | None
 ) -> tuple[str, str, Sureness]:
     pods = snapshot.entry(_plumbing, node.name, _plumbing) or ()
+    modules = {*daemons.modules_for(resource, snapshot)}
+    for each in pods:
+        module = each.metadata.label(_MODULE) or ""
+        if (each.namespace, module) in modules and each.status.phase != "Succeeded":
+            return _pod_text(f"what loads kernel module {clean(module)}", each, ask)
     for app, words in _CHAIN:
         before = next(
             (
@@ -196,7 +204,7 @@ def _plumbing(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
     found = grouped(
         (each.spec.node_name or "", each)
         for each in snapshot[PODS]
-        if is_plugin(each) or each.metadata.label("app") in apps
+        if is_plugin(each) or each.metadata.label("app") in apps or each.metadata.label(_MODULE)
     )
     return {node: daemons.without_tenants(pods, snapshot) for node, pods in found.items()}
 

@@ -36,10 +36,14 @@ class _Setting(NamedTuple):
     true: bool = False
     """Counts only if its value means yes."""
 
+    empty: str = ""
+    """The clause if it is set to nothing, where that has a meaning."""
+
 
 _CHOSEN: Final = _Setting(
     ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
      "ROCR_VISIBLE_DEVICES"),
+    empty=", and {name} is set to nothing, which hides every GPU",
 )  # fmt: skip
 _LIBRARIES: Final = _Setting(("LD_LIBRARY_PATH",))
 _OTHER_HUB: Final = _Setting(
@@ -104,16 +108,21 @@ def facts_of(case: Case, container: str, log: LogCause) -> Iterator[Fact]:
             yield found
 
 
-def _variables(case: Case, container: str) -> dict[str, str]:
+def _variables(case: Case, container: str) -> dict[str, str | None]:
+    """Return the variables of a container; None for a value that comes from a reference."""
     spec = case.spec(container)
     if spec is None:
         return {}
-    return dict(spec.flags) | {each.name: each.value or "" for each in spec.env or ()}
+    named = ((each.name, None if each.value_from else each.value or "") for each in spec.env or ())
+    return {**dict(spec.flags), **dict(named)}
 
 
-def _set(setting: _Setting, variables: Mapping[str, str]) -> Fact | None:
+def _set(setting: _Setting, variables: Mapping[str, str | None]) -> Fact | None:
     for name in setting.names:
-        value = variables.get(name, "")
+        value = variables.get(name)
+        if setting.empty and value == "":
+            action = f"Leave {name} unset: the device plugin decides what the container sees."
+            return Fact(setting.empty.format(name=name), action)
         if not value or (setting.true and value.lower() not in _YES):
             continue
         found = _SCHEME.match(value)
@@ -168,22 +177,46 @@ def _limit(case: Case, container: str, _log: LogCause) -> Fact | None:
     return Fact(f"; its memory limit is {limit}") if limit else None
 
 
+def _mount_of(case: Case, container: str, log: LogCause) -> o.Mount | None:
+    """Return the mount that holds the path that a log names, or None."""
+    path = next(filter(None, map(log.values.get, ("path", "before", "go"))), "")
+    spec = case.spec(container)
+    mounts = ((spec.volume_mounts if spec else None) or ()) if path else ()
+    found = [each for each in mounts if f"{path}/".startswith(f"{each.mount_path.rstrip('/')}/")]
+    return max(found, key=lambda each: len(each.mount_path), default=None)
+
+
+def _volume(case: Case, container: str, log: LogCause) -> Fact | None:
+    """Return which volume holds the path that a log names, with its driver if all are of one."""
+    mount = _mount_of(case, container, log)
+    if mount is None or not mount.name:
+        return None
+    drivers = _drivers(case)
+    name = cut(clean(mount.name), 80) + (f" ({drivers[0]})" if len(drivers) == 1 else "")
+    return Fact(f"; volume {name} is mounted at {_short(mount.mount_path)}")
+
+
+def _user(case: Case, container: str, _log: LogCause) -> Fact | None:
+    """Return that a file may be there and be closed to the container's user, if it is not root."""
+    user = case.place(container).user
+    if not user:
+        return None
+    return Fact(
+        f", or its user {user} may not read it",
+        "Run as the user that the image is made for, or use an image that has it.",
+        instead=True,
+    )
+
+
 def _mount(case: Case, container: str, log: LogCause) -> Fact | None:
     """Return what the pod says of the mount with a path that cannot be written.
 
     A volume of NFS, a hostPath, and a driver whose fsGroupPolicy is None ignore the pod's fsGroup
     (Kubernetes, "Configure a Security Context for a Pod or Container"; CSIDriver).
     """
-    spec, paths = (
-        case.spec(container),
-        (log.values.get(each, "") for each in ("path", "before", "go")),
-    )
-    path = next(filter(None, paths), "")
-    mounts = ((spec.volume_mounts if spec else None) or ()) if path else ()
-    found = [each for each in mounts if f"{path}/".startswith(f"{each.mount_path.rstrip('/')}/")]
-    if not found:
+    mount = _mount_of(case, container, log)
+    if mount is None:
         return None
-    mount = max(found, key=lambda each: len(each.mount_path))
     named = cut(clean(mount.mount_path), 120)
     if log.signature == _READ_ONLY:
         return Fact(f": the pod mounts {named} with readOnly") if mount.read_only else None
@@ -314,7 +347,7 @@ def _addresses(case: Case, container: str, log: LogCause) -> Iterator[tuple[str,
         yield "", said
     elif not said.startswith(_SELF):
         variables = _variables(case, container)
-        yield from ((name, variables[name]) for name in _ADDRESSES if name in variables)
+        yield from ((name, of) for name in _ADDRESSES if (of := variables.get(name)))
 
 
 def _unresolved(case: Case, container: str, log: LogCause) -> Fact | None:
@@ -338,6 +371,8 @@ _OTHERS: Final[Mapping[str, Callable[[Case, str, LogCause], Fact | None]]] = {
         _limit,
     ),
     **dict.fromkeys(("denied", _READ_ONLY), _mount),
+    **dict.fromkeys(("hf-space", "not-permitted"), _volume),
+    "no-library": _user,
     **dict.fromkeys(
         ("refused", "address", "host", "dynamo-etcd", "dynamo-nats", "ctl-api"), _behind
     ),

@@ -27,6 +27,7 @@ _STATE_TAINTS: Final = (
 )  # fmt: skip
 """Key prefixes of taints that describe the state of a node rather than its purpose."""
 
+_MACHINE: Final = "node.kubernetes.io/instance-type"
 _CORDON: Final = o.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 ACCELERATOR_LABELS: Final = (
@@ -41,6 +42,26 @@ _MAKERS: Final = (
     "karpenter.k8s.aws/instance-gpu-manufacturer", "karpenter.azure.com/sku-gpu-manufacturer",
 )  # fmt: skip
 """Labels with the maker of a node's GPUs (karpenter-provider-aws and -azure, well-known labels)."""
+
+_OF_VENDOR: Final = {
+    "amd.com/": (
+        "feature.node.kubernetes.io/amd-gpu", "feature.node.kubernetes.io/amd-vgpu",
+        "feature.node.kubernetes.io/pci-1002.present",
+    ),
+    "gpu.intel.com/": ("intel.feature.node.kubernetes.io/gpu",),
+    "habana.ai/": (
+        "intel.feature.node.kubernetes.io/gaudi", "feature.node.kubernetes.io/pci-1da3.present",
+    ),
+    "google.com/tpu": ("cloud.google.com/gke-tpu-accelerator",),
+}  # fmt: skip
+"""Labels of nodes that have devices of other vendors, by the beginning of their resources.
+
+Sources: ROCm/gpu-operator and intel-device-plugins-for-kubernetes (rules for Node Feature
+Discovery), GKE.
+"""
+
+_OF_AWS: Final = re.compile(r"(?:inf|trn)\d")
+"""Instance types with Neuron devices; EKS nodes have no other label for these."""
 
 PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")
 """Conditions of a node that evicts pods and accepts no new ones."""
@@ -157,7 +178,7 @@ def demands_of(pod: o.Pod, snapshot: Snapshot) -> list[Demand]:
         Demand(Plugin.CORDON, state=True, tolerations=tolerations),
         Demand(Plugin.TAINT, state=True, tolerations=tolerations),
         Demand(Plugin.TAINT, tolerations=tolerations),
-        *_labels(pod.spec),
+        *labels_asked(pod.spec),
         *(Demand(Plugin.RESOURCE, name, asks=value) for name, value in asked),
         *_volumes(pod, snapshot),
     ]
@@ -169,10 +190,11 @@ def demands_of_daemon(spec: o.DaemonTemplateSpec) -> list[Demand]:
     It tolerates taints that describe a state, so these are left out (kubernetes,
     pkg/controller/daemon/util, AddOrUpdateDaemonPodTolerations).
     """
-    return [Demand(Plugin.TAINT, tolerations=spec.tolerations or ()), *_labels(spec)]
+    return [Demand(Plugin.TAINT, tolerations=spec.tolerations or ()), *labels_asked(spec)]
 
 
-def _labels(spec: o.PodSpec | o.DaemonTemplateSpec) -> Iterator[Demand]:
+def labels_asked(spec: o.PodSpec | o.DaemonTemplateSpec) -> Iterator[Demand]:
+    """Yield the labels that a pod asks of its node, by nodeSelector and required affinity."""
     for key, value in sorted((spec.node_selector or {}).items()):
         requirement = o.SelectorRequirement(key, "In", frozenset((value,)))
         yield Demand(Plugin.LABEL, f"{clean(key)}={clean(value)}", requirements=(requirement,))
@@ -273,8 +295,13 @@ def offered(node: o.Node, resource: str) -> float:
 
 
 def has_accelerator(node: o.Node, resource: str) -> bool:
-    """True if the node's capacity or an NVIDIA label says that it has this resource."""
+    """True if the node's capacity or a label says that it has this resource."""
     labels = node.metadata.labels or {}
+    if resource.startswith("aws.amazon.com/neuron") and _OF_AWS.match(labels.get(_MACHINE, "")):
+        return True
+    for begins, keys in _OF_VENDOR.items():
+        if resource.startswith(begins) and any(labels.get(e, "false") != "false" for e in keys):
+            return True
     labelled = any(labels.get(each, "false") != "false" for each in ACCELERATOR_LABELS) or any(
         labels.get(each) == "nvidia" for each in _MAKERS
     )
@@ -416,8 +443,13 @@ def counts_of(message: str | None) -> NodeCounts | None:
     if found is None:
         return None
     reasons = re.split(r"\.(?: |$)", found["reasons"], maxsplit=1)[0]
+    return NodeCounts(int(found["nodes"]), counted(reasons))
+
+
+def counted(reasons: str) -> Counter[str]:
+    """Parse reasons with their counts: `2 Insufficient cpu, 1 node(s) were unschedulable`."""
     texts: Counter[str] = Counter()
     for each in _ENTRY.finditer(reasons):
         text = each["text"].strip().replace("had taint {", "had untolerated taint {")
         texts[_SYNONYMS.get(text, text)] += int(each["count"])
-    return NodeCounts(int(found["nodes"]), texts)
+    return texts

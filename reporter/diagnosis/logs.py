@@ -75,7 +75,7 @@ _PREFIXES: Final = (
 _UNWRAPPED: Final = re.compile(r"Worker failed with error '")
 _LOW: Final = frozenset({"DEBUG", "INFO", "I", "TRACE"})
 _WARNING: Final = frozenset({"WARNING", "WARN", "W"})
-_FAILURES: Final = ("Error: ", "Exception: ")
+_FAILURES: Final = ("Error: ", "ERROR: ", "Exception: ")
 _FRAME: Final = re.compile(r' {2,}File "|\s*[\^~]+\s*\Z|\s{2,}(?:raise\b|f["\'])')
 """Lines of a traceback without a message: also the code that raises, with its placeholders."""
 

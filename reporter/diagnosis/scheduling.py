@@ -70,6 +70,21 @@ _TAINTED: Final = Wording("node-taint", "it tolerates no node: they have {taints
 _ABSENT: Final = Wording(devices.ABSENT, "it asks for {asks} {resource}, no node offers {offer}",
     "no node offers {resource}",
     "Add a node with {resource}, or install the device plugin on nodes that have it.")  # fmt: skip
+_OF_EXTENDER: Final = Wording("no-scheduler",
+    "it asks for {asks} {resource}, which only the scheduler of {system} counts, and {scheduler} "
+    "is to place it", "{scheduler} does not know {resource}",
+    "Look why the webhook of {system} left the pod as it was (installed, running, not exempt), or "
+    "set schedulerName to the scheduler of {system}.")  # fmt: skip
+_EXTENDERS: Final = {
+    **dict.fromkeys(
+        ("nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores",
+         "hygon.com/dcumem", "hygon.com/dcucores"),
+        "HAMi",
+    ),
+    **dict.fromkeys(("volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores"), "Volcano"),
+}  # fmt: skip
+"""Shares of devices that no node offers, by who counts them (Project-HAMi, docs; Volcano, vGPU)."""
+
 _VOLUMES_APART: Final = Wording("volume-zone", "no node reaches all its volumes: {where}",
     "its volumes are in different places",
     "Move the volumes to one place, or use a kind that all nodes reach.")  # fmt: skip
@@ -107,7 +122,7 @@ def why_unscheduled(
     gone = autoscalers.why_no_node(pod, snapshot) or autoscalers.what_comes(pod, snapshot, now)
     if gone is None and (here is None or here.code in _FOR_WANT_OF_NODES):
         gone = autoscalers.why_none_can_come(pod, snapshot)
-    return gone or here
+    return gone or autoscalers.in_no_group(here, pod, snapshot)
 
 
 def _by_its_helper(claim: Diagnosis, snapshot: Snapshot) -> Diagnosis | None:
@@ -435,6 +450,9 @@ class _NodeCheck:
     def _too_large(self, demand: fit.Demand) -> Diagnosis:
         resource, asks = demand.what, fit.shown(demand.what, demand.asks)
         most = self._most(demand)
+        by, system = self.pod.spec.scheduler_name or DEFAULT_SCHEDULER, _EXTENDERS.get(resource, "")
+        if not most and system and system.lower() not in by.lower():
+            return _OF_EXTENDER.of(asks=asks, resource=resource, system=system, scheduler=by)
         if not most:
             offer = f"any{devices.other_names(self.nodes, resource)}"
             found = _ABSENT.of(asks=asks, resource=resource, offer=offer)

@@ -67,6 +67,11 @@ _ATTACHED: Final = Wording("volume-attached",
     "{what} is attached to {place}, and only one node may have it",
     "volume attached to {where}",
     "Delete that pod first (strategy Recreate), or use a claim with ReadWriteMany.")  # fmt: skip
+_OF_REPLICA: Final = Wording("volume-attached",
+    "{what} is attached to {place}, which is another replica, and {modes} lets only one node have "
+    "it", "volume attached to {where}",
+    "Run one replica, give each its own claim (StatefulSet), or use a claim with ReadWriteMany.",
+)  # fmt: skip
 _OF_DEAD_NODE: Final = Wording("volume-attached", "{what} is attached to {place}, which {state}",
     "volume attached to {where}",
     "Wait 6 min, or taint {where} with node.kubernetes.io/out-of-service if it is shut down.",
@@ -337,14 +342,25 @@ def _held(
         (there is None and snapshot.absence_known(r.NODES,
             name=node)) or (there is not None and not is_ready(there))
     )  # fmt: skip
-    found = (_OF_DEAD_NODE if dead else _ATTACHED).of(
+    beside = claim is not None and any(each.name == holder and _twins(each, pod) for each in users)
+    found = (_OF_DEAD_NODE if dead else _OF_REPLICA if beside else _ATTACHED).of(
         r.CLAIMS.ref(claim) if claim else None,
         what=what,
+        modes=" and ".join((claim.spec.access_modes if claim else None) or ("its access mode",)),
         where=where,
         place=f"{where} by pod {holder}" if holder else where,
         state="is gone" if there is None else "does not answer",
     )
     return found if event else replace(found, sureness=Sureness.LIKELY)
+
+
+def _owners(pod: Pod) -> frozenset[str]:
+    return frozenset(each.uid for each in pod.metadata.owner_references or () if each.uid)
+
+
+def _twins(one: Pod, other: Pod) -> bool:
+    """True if two pods are replicas of one revision: they have the same controller."""
+    return bool(_owners(one) & _owners(other)) and not (one.deleting or other.deleting)
 
 
 def _no_driver(pod: Pod, driver: str, snapshot: Snapshot) -> Diagnosis:

@@ -21,7 +21,7 @@ from reporter.catalogue.resources import (
     PODS,
 )
 from reporter.diagnosis import daemons, devices, reach
-from reporter.diagnosis.case import statuses
+from reporter.diagnosis.case import Case, last_end, statuses
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Sureness
 from reporter.model.objects import ContainerStatus, KubeObject, Pod
@@ -102,19 +102,27 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
             named.setdefault(namespace, {})[each.related.name] = None
     pods = {each: _pods(snapshot, each, named.get(each, ())) for each in faults}
     # Last log lines are shown even for pods whose faults are explained.
-    explained = (
+    explained = [
         pod
-        for namespace in named.keys() - faults.keys()
+        for namespace in sorted(named.keys() - faults.keys())
         for name in list(named[namespace])[:MOST_PODS]
         if (pod := snapshot[PODS].get(namespace, name))
-    )
+    ]
     waiting = [pod for pod in chain.from_iterable(pods.values()) if pod.status.phase == _PENDING]
     beyond = tuple(islice(_beyond(report, snapshot), MOST_PODS))
     for other in beyond:
         faults.setdefault(other.namespace, set()).add(other.metadata.uid)
     namespaces = {namespace: frozenset(found) for namespace, found in faults.items()}
-    if waiting and _serves(snapshot, NODECLAIMS):
-        namespaces.setdefault(OF_NODES, frozenset(pod.metadata.uid for pod in waiting))
+    of_nodes = [
+        *(waiting if _serves(snapshot, NODECLAIMS) else ()),
+        *(
+            pod
+            for pod in chain(chain.from_iterable(pods.values()), explained)
+            if _lacked_memory(pod, snapshot)
+        ),
+    ]
+    if of_nodes:
+        namespaces.setdefault(OF_NODES, frozenset(pod.metadata.uid for pod in of_nodes))
     return WantedEvidence(
         namespaces=namespaces,
         pods=pods,
@@ -134,6 +142,13 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
         | {each.namespace for each in beyond}
         | ({OF_NODES} if OF_NODES in namespaces else frozenset()),
     )
+
+
+def _lacked_memory(pod: Pod, snapshot: Snapshot) -> bool:
+    """True if a container without a limit was killed for memory: Events say if the node ran out."""
+    case = Case(pod, snapshot)
+    ended = ((each.name, last_end(each)) for each in statuses(pod))
+    return any(end and end.reason == "OOMKilled" and case.lacks_limit(name) for name, end in ended)
 
 
 def _beyond(report: Report, snapshot: Snapshot) -> Iterator[KubeObject]:

@@ -20,7 +20,14 @@ from reporter.probes.scope import SubjectScope, evaluated
 from reporter.served.role import Containers, ServedRole
 from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import exceeded_deadline
-from reporter.workload.owners import is_false, latest, not_ready_from, warning_about, words
+from reporter.workload.owners import (
+    is_false,
+    latest,
+    not_ready_from,
+    warning_about,
+    why_warned,
+    words,
+)
 from reporter.workload.pod import (
     PodFault,
     counts,
@@ -82,6 +89,7 @@ def not_ready(
         transition=since and latest(since, changed),
         created=scope.object.created,
         budget=budget,
+        diagnosis=why_warned(scope.snapshot, scope.ref) if warned else None,
     )
 
 

@@ -10,7 +10,10 @@ from typing import Final, TypeAlias, TypeGuard, TypeVar
 
 from reporter.catalogue.resources import NAMESPACES
 from reporter.diagnosis import reach
+from reporter.diagnosis.case import why_it_fails
 from reporter.model.catalogue import Catalogue, CustomComponent, CustomWorkload
+from reporter.model.evidence import ForeignEvent
+from reporter.model.finding import Diagnosis
 from reporter.model.instant import parse_rfc3339
 from reporter.model.objects import (
     Condition,
@@ -182,15 +185,30 @@ _CONFLICT: Final = "the object has been modified"
 
 
 def warning_about(snapshot: Snapshot, about: ObjectRef) -> str:
-    """Return the reason and message of the newest Warning about an object, or an empty string."""
-    events = snapshot.evidence.events_about(about.namespace, about.kind, about.name)
-    warning = next(
-        (each for each in events if each.type == "Warning" and _CONFLICT not in each.message), None
-    )
+    """Return the reason and message of the newest Warning about an object, or an empty string.
+
+    Of a message that is too long, who refuses and why is returned, if it is known.
+    """
+    warning = _newest_warning(snapshot, about)
     if warning is None:
         return ""
+    long = len(warning.message.encode()) > _TEXT_BYTES
+    known = why_it_fails(warning.message, about.namespace, snapshot) if long else None
+    said = detail(warning.reason, known.cause if known else warning.message, _TEXT_BYTES)
     why = reach.shut_off(warning.message, snapshot)
-    return detail(warning.reason, warning.message, _TEXT_BYTES) + (f": {why}" if why else "")
+    return said + (f": {why}" if why else "")
+
+
+def why_warned(snapshot: Snapshot, about: ObjectRef) -> Diagnosis | None:
+    """Return why the API server refuses what the newest Warning about an object is about."""
+    warning = _newest_warning(snapshot, about)
+    return why_it_fails(warning.message, about.namespace, snapshot) if warning else None
+
+
+def _newest_warning(snapshot: Snapshot, about: ObjectRef) -> ForeignEvent | None:
+    events = snapshot.evidence.events_about(about.namespace, about.kind, about.name)
+    warnings = (e for e in events if e.type == "Warning" and _CONFLICT not in e.message)
+    return next(warnings, None)
 
 
 def latest(*times: datetime | None) -> datetime | None:

@@ -58,10 +58,11 @@ class Mount(base.Part, frozen=True):
 
 
 class Variable(base.Part, frozen=True):
-    """An environment variable; the value is empty if it comes from a reference."""
+    """An environment variable; its value is unknown if it comes from a reference, `value_from`."""
 
     name: str
     value: str | None = ""
+    value_from: demands.Something | None = None
 
 
 SETTINGS: Final = frozenset({

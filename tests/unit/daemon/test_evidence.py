@@ -218,10 +218,11 @@ async def test_no_answer_is_tried_again():
     assert stage.api.times() == [0.0, 10.0, 60.0]
 
 
-def pod(name="p", uid="u", **status):
+def pod(name="p", uid="u", spec=None, **status):
     document = {
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"namespace": "n", "name": name, "uid": uid}, "status": status,
+        "spec": spec or {},
     }  # fmt: skip
     return decode_object(PODS, json.dumps(document).encode())
 
@@ -314,6 +315,18 @@ def test_what_is_wanted_for_one_that_crashes():
     assert wanted.logs == (WantedRun("n", "p", "c", (False,), "u", 3),)
     assert wanted.resources == ()
     assert [*wanted.namespaces] == ["n"]
+
+
+@pytest.mark.parametrize("limits", [None, {"memory": "4Gi"}])
+def test_what_is_wanted_for_one_that_is_killed_for_memory(limits):
+    """Whether its node ran out of memory, which Events of nodes say, if nothing limits it."""
+    ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+    container = {"name": "c", "restartCount": 3, "state": ended, "lastState": {}}
+    spec = {"containers": [{"name": "c", "resources": {"limits": limits}}]}
+    killed = pod(spec=spec, phase="Running", containerStatuses=[container])
+    fault = finding("inferencesetModelPodsNotReady", related=ObjectRef("v1", "Pod", "n", "p"))
+    wanted = told(fault, pods=[killed])
+    assert [*wanted.namespaces] == (["n"] if limits else ["n", OF_NODES])
 
 
 def test_of_one_namespace_a_few_pods_are_looked_at():

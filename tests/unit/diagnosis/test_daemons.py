@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue.resources import CLAIMS, PODS, STATEFULSETS
+from reporter.catalogue.resources import NODES as NODES_TABLE
 from reporter.diagnosis import daemons, devices, storage
+from reporter.diagnosis.fit import has_accelerator
 from reporter.diagnosis.pod import diagnose
 from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.model.finding import Diagnosis
@@ -71,6 +73,53 @@ def test_the_driver_of_a_node_without_devices_is_looked_into():
     snapshot = cluster(ASKS, node("cpu"), NODE, driver, others)
     found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot)
     assert [each.name for each in devices.behind(found, snapshot)] == ["nvidia-driver-x"]
+
+
+AMD = "amd.com/gpu"
+WAITS_FOR_AMD = waiting(
+    f"0/1 nodes are available: 1 Insufficient {AMD}. preemption: x",
+    containers=[{"name": "c", "resources": {"requests": {AMD: "1"}}}],
+)
+OF_MODULE = "kmm.node.kubernetes.io/module.name"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "module", "phase", "words"),
+    [
+        ("ns", "amd", "Failed", "what loads kernel module amd there (ns/kmm-worker) is not Ready"),
+        ("ns", "amd", "Succeeded", "does not select it: a lacks the label kmm"),
+        ("ns", "nfs", "Failed", "does not select it: a lacks the label kmm"),
+        ("other", "amd", "Failed", "does not select it: a lacks the label kmm"),
+    ],
+)
+def test_a_module_that_the_device_plugin_waits_for(namespace, module, phase, words):
+    """Pods of other modules, and of other namespaces, are none of its business."""
+    worker = placed(
+        "kmm-worker", "a", ready=False, labels={OF_MODULE: module}, phase=phase, namespace=namespace
+    )
+    needs = {"kmm.node.kubernetes.io/ns.amd.ready": ""}
+    of = plugin("amd", image="rocm/k8s-device-plugin:1")
+    of["spec"]["template"]["spec"]["nodeSelector"] = needs
+    labelled = node("a", labels={"feature.node.kubernetes.io/amd-gpu": "true"})
+    snapshot = cluster(WAITS_FOR_AMD, labelled, of, worker)
+    assert words in why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot).cause
+
+
+@pytest.mark.parametrize(
+    ("resource", "labels", "has"),
+    [
+        ("aws.amazon.com/neuroncore", {"node.kubernetes.io/instance-type": "inf2.xlarge"}, True),
+        ("aws.amazon.com/neuron", {"node.kubernetes.io/instance-type": "info.large"}, False),
+        ("habana.ai/gaudi", {"feature.node.kubernetes.io/pci-1da3.present": "true"}, True),
+        ("gpu.intel.com/i915", {"intel.feature.node.kubernetes.io/gpu": "true"}, True),
+        ("gpu.intel.com/i915", {"intel.feature.node.kubernetes.io/gpu": "false"}, False),
+        ("google.com/tpu", {"cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice"}, True),
+        ("amd.com/gpu", {"nvidia.com/gpu.present": "true"}, False),
+    ],
+)
+def test_a_node_that_has_devices_of_a_vendor(resource, labels, has):
+    snapshot = cluster(node("a", labels=labels))
+    assert has_accelerator(snapshot[NODES_TABLE].get("", "a"), resource) is has
 
 
 def bound(claim, volume, zone):

@@ -55,6 +55,7 @@ def test_each_row_is_of_a_signature_and_of_a_variable_that_is_read():
         ("dynamo-routers", {"DYN_NAMESPACE": "a b"}, ""),
         ("memlock", {"VLLM_HOST_IP": "10.0.0.1"}, ""),
         ("memlock", {"NCCL_BUFFSIZE": ""}, ""),
+        ("gpu-none", {"CUDA_VISIBLE_DEVICES": ""}, ", and CUDA_VISIBLE_DEVICES is set to nothing, which hides every GPU"),
     ],
 )  # fmt: skip
 def test_a_setting(signature, given, clause):
@@ -133,6 +134,39 @@ def test_where_a_model_should_be(path, mounts, clause):
 
 def test_a_file_of_the_image_has_no_volume():
     assert told("no-file", pod(), path="/app/x") == ""
+
+
+def test_a_value_from_elsewhere_is_not_known():
+    """A variable without a value may come from a ConfigMap, and then it hides nothing."""
+    env = [
+        {
+            "name": "CUDA_VISIBLE_DEVICES",
+            "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}},
+        }
+    ]
+    assert told("gpu-none", pod(env=env)) == ""
+
+
+@pytest.mark.parametrize(
+    ("signature", "path", "clause"),
+    [
+        ("hf-space", "/cache/hub/models--a", "; volume models is mounted at /cache"),
+        ("hf-space", "/cached/hub", ""),
+        ("not-permitted", "/cache/a", "; volume models is mounted at /cache"),
+    ],
+)
+def test_the_volume_of_a_path(signature, path, clause):
+    mounts = [{"name": "models", "mountPath": "/cache"}, {"name": "root", "mountPath": "/x"}]
+    assert told(signature, pod(volumeMounts=mounts), path=path) == clause
+
+
+def test_a_library_that_only_root_may_read():
+    """The loader says that it does not find what it may not enter."""
+    assert told("no-library", pod(securityContext={"runAsUser": 1000})) == (
+        ", or its user 1000 may not read it"
+    )
+    assert told("no-library", pod(securityContext={"runAsUser": 0})) == ""
+    assert told("no-library", pod()) == ""
 
 
 def test_a_memory_limit():

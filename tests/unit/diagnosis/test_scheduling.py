@@ -354,6 +354,19 @@ def test_what_no_node_has_and_the_scheduler_does_not_miss_is_counted_by_another(
     assert why(since, node("gpu-1", 10), events=[refused]).code == "topology-spread"
 
 
+def test_a_share_that_only_another_scheduler_counts():
+    """Where the webhook of HAMi did not see the pod, its name for memory of GPUs means nothing."""
+    asked = {"requests": {GPU: "1", "nvidia.com/gpumem": "3000"}}
+    pod = waiting(
+        said(1, "1 Insufficient nvidia.com/gpumem"), containers=[{"name": "c", "resources": asked}]
+    )
+    found = why(pod, node("gpu-1", 10))
+    assert found.cause == (
+        "it asks for 3000 nvidia.com/gpumem, which only the scheduler of HAMi counts, and "
+        "default-scheduler is to place it"
+    )
+
+
 def test_a_node_that_would_do_is_no_reason_to_blame_another():
     """Without the scheduler's words nothing is said of a pod that some node could take."""
     assert why(waiting("", 1), node("a", 8), node("b", 8, cordoned=True)) is None

@@ -13,7 +13,7 @@ from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.diagnosis.storage import why_not_attached
 from reporter.diagnosis.texts import IMAGES, MOUNTS, NODE_REFUSALS, STARTS, Context, end_of, meaning
 from tests.unit.diagnosis.building import cluster, event, node, placed, waiting
-from tests.unit.probes.building import NOW, condition, document
+from tests.unit.probes.building import NOW, condition, document, merged
 
 NO_GPU = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. preemption: x"
 KARPENTER = {"component": "karpenter", "type_": "Warning"}
@@ -85,8 +85,17 @@ AUTOSCALERS = {
         [], [event("Pod m", "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max node group size reached")],
         ("group-maximum", "the matching node group is at its maximum size"),
     ),
-    "an echo of the scheduler says nothing new": (
+    "groups that lack devices": (
         [], [event("Pod m", "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 Insufficient nvidia.com/gpu")],
+        ("device-absent", "no node offers any; the cluster autoscaler adds no node, as no node group would do: too little nvidia.com/gpu (1)"),
+    ),
+    "groups of several kinds, the nearest first": (
+        [], [event("Pod m", "NotTriggerScaleUp", "pod didn't trigger scale-up (it wouldn't fit if a new node is added): "
+                   "8 node(s) had taint {a: b}, that the pod didn't tolerate, 3 node(s) didn't match Pod's node affinity/selector")],
+        ("device-absent", "would do: other labels than it asks for (3) and taints that it does not tolerate {a: b} (8)"),
+    ),
+    "groups that fail for what nobody here knows": (
+        [], [event("Pod m", "NotTriggerScaleUp", "pod didn't trigger scale-up: 2 all-or-nothing")],
         ("device-absent", "it asks for 1 nvidia.com/gpu, no node offers any"),
     ),
     "GKE has no capacity": (
@@ -317,6 +326,12 @@ def attachment(node_name, *, attached=True, error=""):
     })  # fmt: skip
 
 
+def owned(pod):
+    """A pod of the ReplicaSet that all of them have."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "m-1", "uid": "m-1"}
+    return merged(pod, {"metadata": {"ownerReferences": [owner]}})
+
+
 MULTI = event(
     "Pod m",
     "FailedAttachVolume",
@@ -333,6 +348,10 @@ ATTACHED = {
         [attachment("n1"), node("n1", ready="Unknown")], [MULTI], ("certain", "is attached to n1 by pod other, which does not answer"),
     ),
     "as the Event alone says": ([], [MULTI], ("certain", "is attached to another node by pod other")),
+    "by a replica of the same revision": (
+        [owned(placed("other", "n1", claims=["c"])), attachment("n1"), node("n1")], [MULTI],
+        ("certain", "is attached to n1 by pod other, which is another replica, and ReadWriteOnce lets only one node have it"),
+    ),
     "without an Event": (
         [placed("other", "n1", claims=["c"]), attachment("n1"), node("n1")], [], ("likely", "is attached to n1 by pod other"),
     ),
@@ -355,7 +374,7 @@ ATTACHED = {
 
 @pytest.mark.parametrize(("docs", "events", "wanted"), ATTACHED.values(), ids=ATTACHED)
 def test_why_a_volume_is_not_there(docs, events, wanted):
-    pod = placed("m", "n2", ready=False, claims=["c"], phase="Pending")
+    pod = owned(placed("m", "n2", ready=False, claims=["c"], phase="Pending"))
     snapshot = cluster(pod, BOUND, node("n2"), *docs, events=events)
     found = why_not_attached(snapshot[PODS].get("ns", "m"), snapshot)
     assert (found is None) is (wanted is None)
