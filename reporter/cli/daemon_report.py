@@ -24,7 +24,7 @@ from reporter.model.report import (
     UnknownResource,
 )
 from reporter.model.subject import Layer
-from reporter.model.text import clean, cut
+from reporter.model.text import clean, cut, one_line
 from reporter.yaml_reader.limits import LIMITS
 
 
@@ -70,7 +70,8 @@ _DEFAULTS: Final[dict[str, dict[str, object]]] = {
 
 
 def _modelled(value: object, name: str = "") -> object:
-    """Return part of a document with the model's field names, subjects as tuples, without nulls.
+    """Return part of a document with the model's field names, subjects as tuples, without nulls,
+    each text in one line.
 
     Raises ValueError if a time has no zone or is not a valid date.
     """
@@ -83,7 +84,9 @@ def _modelled(value: object, name: str = "") -> object:
         return {**_DEFAULTS.get(name, {}), **known}
     if isinstance(value, str) and name in _TIMES:
         return parse_rfc3339(value)
-    return value.split("/", 2) if name == "subject" and isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return one_line(value).split("/", 2) if name == "subject" else one_line(value)
 
 
 def report_of(document: bytes, catalogue: Catalogue) -> tuple[Report, tuple[str, ...]]:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -85,7 +86,9 @@ def main(argv: Sequence[str]) -> int:
         story = msgspec.json.decode(body, type=_Story)
     except msgspec.DecodeError as error:
         raise UsageError(f"the answer is not a history that this version reads: {error}") from None
-    require_time(story.now)
+    times = ((each.began, each.ended) for each in story.episodes)
+    for moment in filter(None, (story.now, *chain.from_iterable(times))):
+        require_time(moment)
     shown = [each for each in story.episodes if wanted.matches(each, story.now)]
     if arguments.output == "json":
         ids = {each.id for each in shown}

@@ -12,13 +12,14 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from io import TextIOWrapper
-from typing import Final, TextIO, cast
+from typing import Final, TextIO
 
+import msgspec
 import yaml
 
 from reporter.arguments import NARROWEST, PROGRAM, USAGE_STATUS, Parser
@@ -27,7 +28,7 @@ from reporter.cli.single_pass import CheckInput, judged, live_input, with_manife
 from reporter.errors import UsageError
 from reporter.interrupts import own_interrupts
 from reporter.model.report import Report
-from reporter.model.text import for_terminal, has_unseen, unseen_escaped
+from reporter.model.text import clean, for_terminal, has_unseen, unseen_escaped
 from reporter.sinks import words
 from reporter.sinks.junit import report_junit
 from reporter.sinks.report_json import report_json
@@ -125,10 +126,32 @@ def page_of(
     return page_html(page_view(report, origin, history))
 
 
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _EventLine(msgspec.Struct, rename="camel"):
+    metadata: _Named
+    involved_object: dict[str, object]
+    type: str
+    reason: str
+    message: str
+    last_timestamp: str
+
+
+class _Events(msgspec.Struct):
+    events: tuple[_EventLine, ...]
+
+
 def _events(view: View) -> str:
-    document: Mapping[str, object] = json.loads(view.document())
-    events = cast("Sequence[Mapping[str, object]]", document["events"])
-    return event_table(events, view.report.now)
+    """Return the Events of a document, which may be anybody's answer, as a table."""
+    try:
+        found = msgspec.json.decode(view.document(), type=_Events).events
+        return event_table(map(msgspec.to_builtins, found), view.report.now)
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise UsageError(
+            f"the answer has no Events that can be read: {clean(str(error))}"
+        ) from None
 
 
 _RENDERED: Final[dict[str, Callable[[View], str]]] = {

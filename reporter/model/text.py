@@ -133,9 +133,7 @@ def clean_lines(text: str) -> list[str]:
 
 
 def _cleaned(text: str) -> str:
-    text = text[:_UPSTREAM_CHARACTERS]
-    if not (text.isascii() and text.isprintable()):
-        text = _one_line(text)
+    text = one_line(text[:_UPSTREAM_CHARACTERS])
     if "  " in text or text[:1] == " " or text[-1:] == " ":
         text = " ".join(text.split())
     return without_links(without_credentials(text))
@@ -144,7 +142,10 @@ def _cleaned(text: str) -> str:
 _cleaned_before = lru_cache(_KEPT)(_cleaned)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return a text without line ends, control characters and other invisible ones."""
+    if text.isascii() and text.isprintable():
+        return text
     if "\x1b" in text:
         text = _TERMINAL.sub("", text)
     return _visible(_BREAKS.sub(" ", text)).encode("utf-8", "replace").decode("utf-8")
