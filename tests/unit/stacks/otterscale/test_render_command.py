@@ -10,6 +10,7 @@ import yaml
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.operator_flags import OPERATOR_FLAGS as FLAGS
 from reporter.stacks.otterscale.render import yaml_text
+from tests.tables import rows
 
 MINIMAL = """\
 apiVersion: model.otterscale.io/v1alpha1
@@ -200,39 +201,33 @@ def test_null_is_as_good_as_absent(rendered, write):
     assert rendered("-f", write(nulls, "a.yaml")) == rendered("-f", write(MINIMAL, "b.yaml"))
 
 
-def test_other_kinds_are_left_out_and_named(run, write):
-    other = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: models}\n"
-    status, out, err = run("render", "-f", write(MINIMAL + other))
+NAMESPACE = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: models}\n"
+MISSPELT = "decode: {replica: 2, parallelism: {tensors: 4}}"
+X = "x" * 60
+TOO_LONG = f"its name is too long: endpoint picker {X}-epp would have 64 characters, and Services and labels hold 63 at most"
+
+
+@rows(
+    ("text", "says", "name"),
+    {
+        "other kinds, which are left out": (MINIMAL + NAMESPACE, ["not rendered: 1 Namespace"], "qwen3"),
+        "fields that are not known": (
+            MINIMAL.replace("decode: {}", MISSPELT),
+            [f"ModelService qwen3: spec.decode.{each} is not a known field; ignored" for each in ("replica", "parallelism.tensors")], "qwen3",
+        ),
+        "a name that is too long for what follows from it": (MINIMAL.replace("qwen3", X), [f"ModelService {X}: {TOO_LONG}"], X),
+        "a name that no label holds, although an API server takes it": (
+            MINIMAL.replace("qwen3", f"{X}xxxx"),
+            [f"ModelService {X}xxxx: its name has 64 characters, and labels hold 63 at most: the operator can create nothing"], f"{X}xxxx",
+        ),
+    },
+)  # fmt: skip
+def test_what_is_named_beside(run, write, text, *, says, name):
+    status, out, err = run("render", "-f", write(text))
     assert status == 0
-    assert err == "status-reporter: not rendered: 1 Namespace\n"
-    assert "kind: Namespace" not in out
-
-
-def test_a_field_that_is_not_known_is_named(run, write):
-    spelt = MINIMAL.replace("decode: {}", "decode: {replica: 2, parallelism: {tensors: 4}}")
-    status, _, err = run("render", "-f", write(spelt))
-    assert status == 0
-    assert err == (
-        "status-reporter: ModelService qwen3: spec.decode.replica is not a known field; "
-        "ignored\nstatus-reporter: ModelService qwen3: spec.decode.parallelism.tensors is not a "
-        "known field; ignored\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("x" * 60, f"endpoint picker {'x' * 60}-epp would have 64 characters"),
-        ("x" * 64, "its name has 64 characters, and labels hold 63 at most"),
-    ],
-)
-def test_a_name_that_is_too_long_is_named(run, write, name, *, says):
-    """An API server takes the ModelService, and not all of what follows from it."""
-    status, out, err = run("render", "-f", write(MINIMAL.replace("qwen3", name)))
-    assert status == 0
-    assert err.startswith(f"status-reporter: ModelService {name}: ")
-    assert says in err
+    assert err.splitlines() == [f"status-reporter: {each}" for each in says]
     assert f"name: {name}-decode" in out
+    assert "kind: Namespace" not in out
 
 
 @pytest.mark.parametrize(
