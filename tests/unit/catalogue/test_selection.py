@@ -10,28 +10,14 @@ LABELS = {"app": "qdrant", "tier": "a", "example.com/part": ""}
 @pytest.mark.parametrize(
     ("text", "selects"),
     [
-        ("", True),
-        ("app", True),
-        ("app=qdrant", True),
-        ("app==qdrant", True),
-        ("app = qdrant , tier", True),
-        ("app=other", False),
-        ("app!=other", True),
-        ("app!=qdrant", False),
-        ("none!=qdrant", True),
-        ("!app", False),
-        ("!none", True),
-        ("tier in (a, b)", True),
-        ("tier in (b,c)", False),
-        ("tier in (b,c),app", False),
-        ("tier notin (b,c),app=qdrant", True),
-        ("none notin (b)", True),
-        ("none in (b)", False),
-        ("example.com/part", True),
-        ("example.com/part=", True),
-        ("example.com/part in ()", True),
+        ("", True), ("app", True), ("app=qdrant", True), ("app==qdrant", True),
+        ("app = qdrant , tier", True), ("app=other", False), ("app!=other", True),
+        ("app!=qdrant", False), ("none!=qdrant", True), ("!app", False), ("!none", True),
+        ("tier in (a, b)", True), ("tier in (b,c)", False), ("tier in (b,c),app", False),
+        ("tier notin (b,c),app=qdrant", True), ("none notin (b)", True), ("none in (b)", False),
+        ("example.com/part", True), ("example.com/part=", True), ("example.com/part in ()", True),
     ],
-)
+)  # fmt: skip
 def test_what_is_selected(text, selects):
     """As `kubectl get -l` does."""
     assert parse_selector(text).matches(LABELS) is selects

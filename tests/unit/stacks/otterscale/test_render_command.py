@@ -312,22 +312,10 @@ def test_wrong_usage(run, argv, says):
 @pytest.mark.parametrize(
     "text",
     [
-        "1e3",
-        "0x1f",
-        "012",
-        "1_0",
-        "1:30",
-        "-5",
-        ".5",
-        "y",
-        "N",
-        "on",
-        "null",
-        "~",
-        "",
+        "1e3", "0x1f", "012", "1_0", "1:30", "-5", ".5", "y", "N", "on", "null", "~", "",
         "2026-01-01",
     ],
-)
+)  # fmt: skip
 def test_text_that_looks_like_something_else_is_quoted(text):
     """Parsers disagree on some of these; none disagrees on what is quoted."""
     (line,) = yaml_text([{"key": text}]).splitlines()[1:]

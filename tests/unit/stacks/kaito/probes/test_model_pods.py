@@ -147,16 +147,10 @@ def test_a_terminating_pod_counts_as_not_there():
 
 
 POD_REASONS = [
-    "SASTokenFetchFailed",
-    "ContainerOOMKilled",
-    "ImagePullError",
-    "ContainerStartError",
-    "ContainerCrashLoopBackOff",
-    "NodeDiskPressure",
-    "NodeMemoryPressure",
-    "PodEvicted",
+    "SASTokenFetchFailed", "ContainerOOMKilled", "ImagePullError", "ContainerStartError",
+    "ContainerCrashLoopBackOff", "NodeDiskPressure", "NodeMemoryPressure", "PodEvicted",
     "Unschedulable",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("reason", POD_REASONS)

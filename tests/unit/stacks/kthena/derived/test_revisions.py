@@ -457,21 +457,10 @@ def test_a_pod_without_the_label_is_not_known_to_be_outdated_either(state):
 @pytest.mark.parametrize(
     ("partition", "protected"),
     [
-        (None, []),
-        (0, []),
-        (2, [0, 3]),
-        (9, [0, 3, 4]),
-        (-1, []),
-        ("0%", []),
-        ("1%", [0]),
-        ("34%", [0, 3]),
-        ("100%", [0, 3, 4]),
-        ("two", []),
-        ("2", []),
-        ("%", []),
-        ("-50%", []),
+        (None, []), (0, []), (2, [0, 3]), (9, [0, 3, 4]), (-1, []), ("0%", []), ("1%", [0]),
+        ("34%", [0, 3]), ("100%", [0, 3, 4]), ("two", []), ("2", []), ("%", []), ("-50%", []),
     ],
-)
+)  # fmt: skip
 def test_partition_protects_the_first_groups(partition, protected):
     """A percentage is rounded up; what is neither protects none."""
     serving = modelserving(V2, replicas=3, partition=partition)

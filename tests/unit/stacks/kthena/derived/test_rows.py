@@ -226,14 +226,10 @@ def test_instances_of_removed_roles_are_not_listed():
 @pytest.mark.parametrize(
     ("known", "wanted", "absent"),
     [
-        ([0], 1, []),
-        ([0], 3, [1, 2]),
-        ([0, 5], 4, [1, 2]),
-        ([0, 2], 2, []),
-        ([3], 2, [0]),
+        ([0], 1, []), ([0], 3, [1, 2]), ([0, 5], 4, [1, 2]), ([0, 2], 2, []), ([3], 2, [0]),
         ([0, 1, 2], 1, []),
     ],
-)
+)  # fmt: skip
 def test_i3_i4_what_is_created_next_is_not_found(known, wanted, absent):
     """Instances count whatever their ordinals are, so a gap alone means nothing."""
     serving = modelserving(role("decode", wanted))

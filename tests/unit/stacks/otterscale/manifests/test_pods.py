@@ -70,27 +70,14 @@ def env(*values):
 @pytest.mark.parametrize(
     ("variables", "port"),
     [
-        ([], None),
-        (env("5600"), 5600),
-        (env("+5600"), 5600),
-        (env("65535"), 65535),
-        (env("65536"), None),
-        (env("0" * 5000 + "5600"), 5600),
-        (env("9" * 5000), None),
-        (env("0"), None),
-        (env("-1"), None),
-        (env(""), None),
-        (env("5600.0"), None),
-        (env(" 5600"), None),
-        (env("5_600"), None),
-        (env("$(PORT)"), None),
-        (env("8000"), None),
-        (env(None), None),
-        (env(None, "5600"), None),
-        (env("none", "5600"), None),
+        ([], None), (env("5600"), 5600), (env("+5600"), 5600), (env("65535"), 65535),
+        (env("65536"), None), (env("0" * 5000 + "5600"), 5600), (env("9" * 5000), None),
+        (env("0"), None), (env("-1"), None), (env(""), None), (env("5600.0"), None),
+        (env(" 5600"), None), (env("5_600"), None), (env("$(PORT)"), None), (env("8000"), None),
+        (env(None), None), (env(None, "5600"), None), (env("none", "5600"), None),
         (env("5600", "5700"), 5600),
     ],
-)
+)  # fmt: skip
 def test_port_of_the_side_channel(variables, port):
     """The first variable of the name counts, if it is a literal port that is not taken."""
     made = service(engine={"env": variables}, prefill={})
@@ -215,14 +202,10 @@ ARGUMENTS = [
 @pytest.mark.parametrize(
     ("accelerator", "name"),
     [
-        ("nvidia", "nvidia.com/gpu"),
-        ("amd", "amd.com/gpu"),
-        ("intel-gaudi", "habana.ai/gaudi"),
-        ("google", "google.com/tpu"),
-        ("cpu", None),
-        ("of tomorrow", None),
+        ("nvidia", "nvidia.com/gpu"), ("amd", "amd.com/gpu"), ("intel-gaudi", "habana.ai/gaudi"),
+        ("google", "google.com/tpu"), ("cpu", None), ("of tomorrow", None),
     ],
-)
+)  # fmt: skip
 def test_resource_name(accelerator, name):
     assert gpu.RESOURCE_NAMES.get(accelerator) == name
     made = gpu.with_accelerators(Resources(), accelerator, 2)

@@ -17,24 +17,13 @@ ROUTED = {"httpRoute": {"gatewayRef": {"name": "g"}}}
 FULL = service("a.b", prefill={}, **POOL, **MONITORED)
 
 ORDER = [
-    ("Deployment", "a.b-decode"),
-    ("Deployment", "a.b-prefill"),
-    ("ServiceAccount", "a-b-epp"),
-    ("ConfigMap", "a-b-epp-config"),
-    ("Deployment", "a-b-epp"),
-    ("Service", "a-b-epp"),
-    ("Secret", "a-b-epp-sa-metrics-reader-secret"),
-    ("Role", "a-b-epp"),
-    ("RoleBinding", "a-b-epp"),
-    ("ClusterRole", "models-a-b-epp"),
-    ("ClusterRoleBinding", "models-a-b-epp"),
-    ("InferencePool", "a.b"),
-    ("HTTPRoute", "a.b"),
-    ("DestinationRule", "a-b-epp"),
-    ("PodMonitor", "a.b-decode"),
-    ("PodMonitor", "a.b-prefill"),
-    ("ServiceMonitor", "a-b-epp"),
-]
+    ("Deployment", "a.b-decode"), ("Deployment", "a.b-prefill"), ("ServiceAccount", "a-b-epp"),
+    ("ConfigMap", "a-b-epp-config"), ("Deployment", "a-b-epp"), ("Service", "a-b-epp"),
+    ("Secret", "a-b-epp-sa-metrics-reader-secret"), ("Role", "a-b-epp"), ("RoleBinding", "a-b-epp"),
+    ("ClusterRole", "models-a-b-epp"), ("ClusterRoleBinding", "models-a-b-epp"),
+    ("InferencePool", "a.b"), ("HTTPRoute", "a.b"), ("DestinationRule", "a-b-epp"),
+    ("PodMonitor", "a.b-decode"), ("PodMonitor", "a.b-prefill"), ("ServiceMonitor", "a-b-epp"),
+]  # fmt: skip
 ALWAYS = {
     *("Deployment", "ServiceAccount", "ConfigMap", "Service", "Role", "RoleBinding"),
     "InferencePool",
