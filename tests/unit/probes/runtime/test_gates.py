@@ -22,7 +22,7 @@ from reporter.metrics.samples.sample import (
 from reporter.metrics.samples.window import History
 from reporter.probes.runtime.judge import judge, objectives
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.tables import of_inferencesets
+from tests.tables import of_inferencesets, rows
 from tests.unit.probes.runtime.faults import ENGINE_FAULTS, FAULTS
 from tests.unit.probes.runtime.scraped import (
     FROZEN,
@@ -44,10 +44,6 @@ FAILED = {"failure": Failure.TIMEOUT}
 OF_PAGES = {reason: each for reason, each in FAULTS.items() if reason != t.SCRAPE_FAILING}
 
 
-def in_service_since(at):
-    return replace(TARGET, ready_since=NOON + seconds(at))
-
-
 def watched(faults, page):
     """When each fault is first found, each in a pod of its own, and the pod's last verdict.
 
@@ -60,102 +56,52 @@ def watched(faults, page):
     return first, {reason: pod.verdict for reason, pod in pods.items()}
 
 
-def firsts(faults, page):
-    return watched(faults, page)[0]
-
-
-def windows(faults, after=0):
-    """When each window is full if it begins late."""
-    return {reason: after + fault.window for reason, fault in faults.items()}
-
-
-def test_pod_that_is_not_ready_is_not_judged():
-    first, verdicts = watched(FAULTS, lambda fault, at: fault.page(at) | {"target": LOADING})
-    assert first == dict.fromkeys(FAULTS)
-    assert [reason for reason, verdict in verdicts.items() if reason not in verdict.why] == []
-
-
-def test_window_begins_a_minute_after_ready():
-    """By then, the traffic of the benchmark is in the counters."""
-
-    def page(fault, at):
-        return fault.page(at) | {"target": in_service_since(150) if at >= 150 else LOADING}
-
-    assert firsts(FAULTS, page) == windows(FAULTS, after=150 + 60)
-
-
 def asleep(fields):
     engines = {name: replace(each, awake=False) for name, each in fields["engines"].items()}
     return fields | {"engines": engines}
 
 
-def test_engine_asleep_is_not_judged():
-    """It serves nobody, and nothing is expected of it."""
-    first, verdicts = watched(ENGINE_FAULTS, lambda fault, at: asleep(fault.page(at)))
-    assert first == dict.fromkeys(ENGINE_FAULTS)
-    assert [
-        reason for reason, verdict in verdicts.items() if "asleep" not in verdict.why[reason]
-    ] == []
+def of_target(fields, **target):
+    return fields | {"target": replace(TARGET, **target)}
 
 
-def test_window_begins_when_the_engine_awakes():
-
-    def page(fault, at):
-        return fault.page(at) if at > 90 else asleep(fault.page(at))
-
-    assert firsts(ENGINE_FAULTS, page) == windows(ENGINE_FAULTS, after=105)
+def restarted(fields, **run):
+    """The page of a container of which only the kubelet says that it runs for the second time."""
+    containers = (ContainerRun("main", run.get("count", 0), NOON + seconds(run.get("since", 0))),)
+    return of_target(fields | {"process_started": None}, containers=containers)
 
 
-@pytest.mark.parametrize("lost", [None, FAILED], ids=["not scraped", "failed"])
-def test_two_scrapes_in_a_row_that_are_missing_are_a_hole(lost):
-
-    def page(fault, at):
-        return lost if at in {15, 30} else fault.page(at)
-
-    assert firsts(OF_PAGES, page) == windows(OF_PAGES, after=45)
+OF_VLLM = {reason: each for reason, each in OF_PAGES.items() if reason != t.METRICS_MISSING}
+"""A page without vLLM has no process."""
 
 
-def test_one_scrape_that_is_missing_is_no_hole():
-    """A lost scrape says nothing about the pod."""
-
-    def page(fault, at):
-        return FAILED if at == 15 else fault.page(at)
-
-    assert firsts(OF_PAGES, page) == windows(OF_PAGES)
-
-
-def test_another_pod_of_the_same_name_begins_again():
-
-    def page(fault, at):
-        return fault.page(at) | {"target": replace(TARGET, uid="a" if at < 30 else "b")}
-
-    assert firsts(FAULTS, page) == windows(FAULTS, after=30)
-
-
-RESTARTS = {
-    "process": lambda at, fields: fields | {"process_started": 2.0 if at >= 30 else 1.0},
-    "container": lambda at, fields: fields | {
-        "process_started": None,
-        "target": replace(TARGET, containers=(ContainerRun("main", int(at >= 30), NOON),)),
-    },
-    "start of a container": lambda at, fields: fields | {
-        "process_started": None,
-        "target": replace(
-            TARGET, containers=(ContainerRun("main", 0, NOON + seconds(30 * (at >= 30))),)
+@rows(
+    ("faults", "page", "after"),
+    {
+        "a pod that is not Ready is not judged": (FAULTS, lambda page, at: page(at) | {"target": LOADING}, None),
+        "nor a minute after: by then, the traffic of the benchmark is in the counters": (
+            FAULTS, lambda page, at: of_target(page(at), ready_since=NOON + seconds(150)) if at >= 150 else page(at) | {"target": LOADING}, 210,
         ),
+        "an engine asleep is not judged: it serves nobody, and nothing is expected of it": (ENGINE_FAULTS, lambda page, at: asleep(page(at)), None),
+        "when it awakes it is": (ENGINE_FAULTS, lambda page, at: page(at) if at > 90 else asleep(page(at)), 105),
+        "two scrapes in a row that are missing are a hole": (OF_PAGES, lambda page, at: None if at in {15, 30} else page(at), 45),
+        "so are two that failed": (OF_PAGES, lambda page, at: FAILED if at in {15, 30} else page(at), 45),
+        "one is none: a lost scrape says nothing about the pod": (OF_PAGES, lambda page, at: FAILED if at == 15 else page(at), 0),
+        "another pod of the same name": (FAULTS, lambda page, at: of_target(page(at), uid="a" if at < 30 else "b"), 30),
+        "another process": (OF_VLLM, lambda page, at: page(at) | {"process_started": 2.0 if at >= 30 else 1.0}, 30),
+        "a container that was restarted": (OF_VLLM, lambda page, at: restarted(page(at), count=int(at >= 30)), 30),
+        "a container that began later": (OF_VLLM, lambda page, at: restarted(page(at), since=30 * (at >= 30)), 30),
     },
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("evidence", RESTARTS)
-def test_window_lies_in_one_life(evidence):
-    """Both ends must belong to the same process; a page without vLLM has no process."""
-    faults = {reason: each for reason, each in OF_PAGES.items() if reason != t.METRICS_MISSING}
-
-    def page(fault, at):
-        return RESTARTS[evidence](at, fault.page(at))
-
-    assert firsts(faults, page) == windows(faults, after=30)
+)  # fmt: skip
+def test_when_a_window_begins(faults, page, after):
+    """It lies in one life of an engine that is in service; both its ends belong to it."""
+    first, verdicts = watched(faults, lambda fault, at: page(fault.page, at))
+    if after is None:
+        assert first == dict.fromkeys(faults)
+        word = "asleep" if faults is ENGINE_FAULTS else ""
+        assert all(word in verdict.why[reason] for reason, verdict in verdicts.items())
+    else:
+        assert first == {reason: after + fault.window for reason, fault in faults.items()}
 
 
 @pytest.mark.parametrize("evidence", ["value", "created"])

@@ -19,6 +19,7 @@ from reporter.metrics.samples.sample import (
 from reporter.probes.runtime.judge import objectives
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.engine.recording import load, recorded
+from tests.tables import rows
 from tests.unit.probes.runtime.faults import BOUNDS
 from tests.unit.probes.runtime.scraped import (
     LOADING,
@@ -190,54 +191,42 @@ def last_time_open(page, reason, until):
     return last
 
 
-def test_latency_fault_goes_on_while_requests_wait_and_none_finishes():
-    """Even after more than two windows: a collapsed engine has not recovered."""
-    assert last_time_open(partial(collapsed, waiting=5), t.LATENCY, 3000) == 3000
+FEW_ERRORS = {"finished": {Counter.FAILED: lambda at: 0.2 * min(at, 300)}, "http": {Counter.HTTP_ERRORS: lambda at: 0.2 * min(at, 300)}}  # fmt: skip
 
 
-def test_latency_fault_without_requests_is_given_up_in_time():
-    """No request waits, so none is served late; two windows after the last evidence it ends."""
-    last = last_time_open(partial(collapsed, waiting=0), t.LATENCY, 3000)
-    assert SLOW_UNTIL + 600 + 600 < last < SLOW_UNTIL + 600 + 1200
+def few_requests(at, finished=None, http=None):
+    """Errors of the last requests of a model: those of the engine, or those of the server."""
+    answered = min(at, 300.0)
+    if finished:
+        pod = {Counter.HTTP_REQUESTS: None}
+        return serving(at, {**finished, Counter.FINISHED: lambda _: answered}, pod=pod)
+    pod = {**http, Counter.HTTP_REQUESTS: lambda _: answered}
+    return serving(at, {Counter.FINISHED: None}, pod=pod)
 
 
-def test_latency_fault_ends_once_enough_answers_are_fast():
-    last = last_time_open(partial(collapsed, waiting=5, later=1), t.LATENCY, 3000)
-    assert last <= SLOW_UNTIL + 600
-
-
-def test_collapse_is_given_up_two_windows_after_nothing_waits_any_more():
-
-    def page(at):
-        return collapsed(at, waiting=5 if at < 2400 else 0)
-
-    assert last_time_open(page, t.LATENCY, 3900) == 2400 + 2 * 600 - 15
-
-
-def test_a_request_that_waits_now_and_then_holds_no_fault_open():
-    """A model that is hardly used has not collapsed."""
-
-    def page(at):
-        return collapsed(at, waiting=5 if at % 300 == 0 else 0)
-
-    assert last_time_open(page, t.LATENCY, 3000) < SLOW_UNTIL + 600 + 1200
-
-
-@pytest.mark.parametrize("counter", [Counter.FAILED, Counter.HTTP_ERRORS])
-def test_errors_of_few_requests_decide_nothing(counter):
-    """The error rate of a model without requests is unknown."""
-    fails = {counter: lambda at: 0.2 * min(at, 300)}
-
-    def page(at):
-        finished = min(at, 300.0)
-        if counter is Counter.FAILED:
-            pod = {Counter.HTTP_REQUESTS: None}
-            return serving(at, {**fails, Counter.FINISHED: lambda _: finished}, pod=pod)
-        return serving(
-            at, {Counter.FINISHED: None}, pod={**fails, Counter.HTTP_REQUESTS: lambda _: finished}
-        )
-
-    assert last_time_open(page, t.ERROR_RATE, 1800) > 300 + 300
+@rows(
+    ("reason", "page", "until", "least", "most"),
+    {
+        "it goes on while requests wait and none finishes: a collapsed engine has not recovered": (t.LATENCY, partial(collapsed, waiting=5), 3000, 3000, 3000),
+        "none waits, so that none is served late: it ends two windows after the last evidence": (
+            t.LATENCY, partial(collapsed, waiting=0), 3000, SLOW_UNTIL + 1215, SLOW_UNTIL + 1785,
+        ),
+        "it ends once enough answers are fast": (t.LATENCY, partial(collapsed, waiting=5, later=1), 3000, 0, SLOW_UNTIL + 600),
+        "it is given up two windows after nothing waits any more": (
+            t.LATENCY, lambda at: collapsed(at, waiting=5 if at < 2400 else 0), 3900, 2400 + 2 * 600 - 15, 2400 + 2 * 600 - 15,
+        ),
+        "a request that waits now and then holds none open: a model that is hardly used has not collapsed": (
+            t.LATENCY, lambda at: collapsed(at, waiting=5 if at % 300 == 0 else 0), 3000, 0, SLOW_UNTIL + 1785,
+        ),
+        **{
+            f"errors of few requests decide nothing: {of}": (t.ERROR_RATE, partial(few_requests, **{of: errors}), 1800, 615, 1800)
+            for of, errors in FEW_ERRORS.items()
+        },
+    },
+)  # fmt: skip
+def test_how_long_a_fault_is_open(reason, page, until, *, least, most):
+    """The error rate, or the latency, of a model without requests is unknown."""
+    assert least <= last_time_open(page, reason, until) <= most
 
 
 def test_few_requests_begin_no_fault():
