@@ -13,6 +13,7 @@ from reporter.stacks.kthena.derived.status import derive
 from reporter.stacks.kthena.derived.validity import violations
 from reporter.stacks.kthena.objects import ModelServingStatus
 from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, PODGROUPS
+from tests.tables import rows
 from tests.unit.probes.building import FORBIDDEN, condition, merged, namespace, snapshot_of
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,
@@ -155,47 +156,45 @@ def typed(status):
     return msgspec.convert(status, ModelServingStatus)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (EMPTY, ZEROS),
-        (ZEROS, EMPTY),
-        (FULL, FULL),
-        (
-            {"conditions": [{"type": "A", "status": "True"}]},
-            {"conditions": [{"type": "A", "status": "True", "reason": "", "message": "",
-                             "observedGeneration": 0}]},
+def without(name: str) -> Document:
+    return {key: value for key, value in FULL.items() if key != name}
+
+
+def with_condition(**changed: object) -> Document:
+    return FULL | {"conditions": [FULL["conditions"][0] | changed]}
+
+
+OTHERS = {"lastTransitionTime": "2026-01-02T03:04:06Z", "observedGeneration": 5}
+BARE = {"type": "A", "status": "True"}
+SPELT_OUT = BARE | {"reason": "", "message": "", "observedGeneration": 0}
+
+
+@rows(
+    ("one", "other", "whole", "roles"),
+    {
+        "absent is zero": (EMPTY, ZEROS, False, False),
+        "zero is absent": (ZEROS, EMPTY, False, False),
+        "equal": (FULL, FULL, False, False),
+        "absent in a condition": ({"conditions": [BARE]}, {"conditions": [SPELT_OUT]}, False, False),
+        "fractions of seconds": (
+            {"conditions": [FOREIGN | {"lastTransitionTime": "2026-01-02T03:04:05.678Z"}]}, {"conditions": [FOREIGN]}, False, False,
         ),
-        ({"conditions": [FOREIGN | {"lastTransitionTime": "2026-01-02T03:04:05.678Z"}]}, {"conditions": [FOREIGN]}),
-    ],
-    ids=["absent", "zero", "equal", "absent in a condition", "fractions of seconds"],
+        **{f"{name} is gone": (FULL, without(name), True, name in ROLE_FIELDS) for name in FULL},
+        **{f"{name} is new": (without(name), FULL, True, name in ROLE_FIELDS) for name in FULL},
+        **{
+            f"another {name} of a condition": (FULL, with_condition(**{name: OTHERS.get(name, "Other")}), name != "lastTransitionTime", False)
+            for name in (*FOREIGN, "observedGeneration")
+        },
+        **{
+            f"another {name} of a role": (FULL, FULL | {"roleStatuses": [ENTRY | {name: "other"}, FULL["roleStatuses"][1]]}, True, True)
+            for name in ENTRY
+        },
+    },
 )  # fmt: skip
-def test_absent_and_zero_are_the_same(one, other):
-    assert not differs(typed(one), other)
-    assert not differs(typed(one), other, whole=False)
-
-
-@pytest.mark.parametrize("name", FULL)
-def test_each_field_makes_a_difference(name):
-    without = {key: value for key, value in FULL.items() if key != name}
-    assert differs(typed(FULL), without)
-    assert differs(typed(without), FULL)
-    assert differs(typed(FULL), without, whole=False) == (name in ROLE_FIELDS)
-
-
-@pytest.mark.parametrize("name", [*FOREIGN, "observedGeneration"])
-def test_each_field_of_a_condition_but_its_time_makes_a_difference(name):
-    values = {"lastTransitionTime": "2026-01-02T03:04:06Z", "observedGeneration": 5}
-    changed = FULL["conditions"][0] | {name: values.get(name, "Other")}
-    is_time = name == "lastTransitionTime"
-    assert differs(typed(FULL), FULL | {"conditions": [changed]}) is not is_time
-
-
-@pytest.mark.parametrize("name", ENTRY)
-def test_each_field_of_a_role_makes_a_difference(name):
-    changed = FULL | {"roleStatuses": [ENTRY | {name: "other"}, FULL["roleStatuses"][1]]}
-    assert differs(typed(FULL), changed)
-    assert differs(typed(FULL), changed, whole=False)
+def test_what_makes_a_difference(one, other, whole, roles):
+    """Each field, but for the time of a condition; beside another writer those of the roles."""
+    assert differs(typed(one), other) is whole
+    assert differs(typed(one), other, whole=False) is roles
 
 
 WORLD = [
@@ -205,45 +204,42 @@ WORLD = [
 ]  # fmt: skip
 
 
-class TestFacts:
-    """What is collected, and when it is not enough to write."""
+def collected(*documents, serving=None, **options):
+    known = facts(serving or modelserving(PREFILL, DECODE)).modelserving
+    return facts_of(known, snapshot_of(*documents, **options))
 
-    def of(self, *documents, serving=None, **options):
-        known = facts(serving or modelserving(PREFILL, DECODE)).modelserving
-        return facts_of(known, snapshot_of(*documents, **options))
 
-    def test_what_carries_the_name_in_the_namespace_is_collected(self):
-        found = self.of(*WORLD)
-        names = {
-            field.name: len(value)
-            for field in fields(ModelServingFacts)
-            if isinstance(value := getattr(found, field.name), tuple)
-        }
-        assert names == {"pods": 3, "services": 1, "pod_groups": 1, "revisions": 2, "unread": 0}
-        assert derive(found).status["availableReplicas"] == 1
+def test_what_carries_the_name_in_the_namespace_is_collected():
+    found = collected(*WORLD)
+    names = {
+        field.name: len(value)
+        for field in fields(ModelServingFacts)
+        if isinstance(value := getattr(found, field.name), tuple)
+    }
+    assert names == {"pods": 3, "services": 1, "pod_groups": 1, "revisions": 2, "unread": 0}
+    assert derive(found).status["availableReplicas"] == 1
 
-    @pytest.mark.parametrize(
-        ("options", "scheduler"),
-        [({"served": ()}, None), ({}, "default-scheduler")],
-        ids=["not served", "another scheduler"],
-    )
-    def test_pod_groups_are_not_in_use(self, options, scheduler):
-        serving = modelserving(DECODE, **({"schedulerName": scheduler} if scheduler else {}))
-        found = self.of(*group(0, DECODE), serving=serving, **options)
-        assert (found.pod_groups, found.unread) == (None, ())
 
-    @pytest.mark.parametrize(
-        "resource", [r.PODS, r.SERVICES, PODGROUPS, CONTROLLERREVISIONS], ids=str
-    )
-    def test_what_could_not_be_read_is_named(self, resource):
-        assert self.of(*WORLD, unknown={resource: FORBIDDEN}).unread == (str(resource),)
+UNSCHEDULED = modelserving(DECODE, schedulerName="default-scheduler")
+ALL_READ = tuple(map(str, (r.PODS, r.SERVICES, PODGROUPS, CONTROLLERREVISIONS)))
 
-    def test_pod_groups_that_are_not_in_use_need_not_be_read(self):
-        serving = modelserving(DECODE, schedulerName="default-scheduler")
-        assert self.of(serving=serving, unknown={PODGROUPS: FORBIDDEN}).unread == ()
 
-    def test_a_dump_of_other_namespaces_is_not_enough(self):
-        assert len(self.of(*WORLD, namespace(NS), covered=["elsewhere"]).unread) == 4
+@rows(
+    ("serving", "docs", "options", "groups", "unread"),
+    {
+        "PodGroups are not served": (modelserving(DECODE), group(0, DECODE), {"served": ()}, False, ()),
+        "another scheduler": (UNSCHEDULED, group(0, DECODE), {}, False, ()),
+        "PodGroups that are not in use need not be read": (UNSCHEDULED, [], {"unknown": {PODGROUPS: FORBIDDEN}}, False, ()),
+        **{
+            f"{each} cannot be read": (None, WORLD, {"unknown": {each: FORBIDDEN}}, True, (str(each),))
+            for each in (r.PODS, r.SERVICES, PODGROUPS, CONTROLLERREVISIONS)
+        },
+        "a dump of other namespaces is not enough": (None, [*WORLD, namespace(NS)], {"covered": ["elsewhere"]}, True, ALL_READ),
+    },
+)  # fmt: skip
+def test_when_it_is_not_enough_to_write(serving, docs, options, groups, unread):
+    found = collected(*docs, serving=serving, **options)
+    assert (found.pod_groups is not None, sorted(found.unread)) == (groups, sorted(unread))
 
 
 def test_a_status_that_is_written_is_read_back_as_it_is():
