@@ -1,12 +1,9 @@
-"""Whose objects are whose, the example dumps, and templates."""
+"""Templates, and whose a status is."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import pytest
-import yaml
 
 from reporter.catalogue.resources import PODS
 from reporter.stacks.kthena.objects import ControllerRevision, ModelServing, Role
@@ -17,27 +14,6 @@ from reporter.stacks.output import OutputScope
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.probes.building import at, document, snapshot_of
 from tests.unit.stacks.kthena.probes.kthena import evaluated, stack, waits
-
-FOLDER = Path(__file__).parents[4] / "examples" / "modelserving"
-
-
-@pytest.mark.parametrize(
-    ("name", "fault", "code"),
-    [
-        ("healthy", {}, 0),
-        ("stuck-role", {"modelservingRoleStuckCreating": "firing", "modelservingGroupNotReady": "pending"}, 1),
-    ],
-)  # fmt: skip
-def test_check_tells_what_is_wrong_and_derives_the_status(run, name, fault, *, code):
-    """The status in the dump is the one that is derived of the rest of it."""
-    status, out, _ = run("check", "--from", FOLDER / name, "-o", "json")
-    found = json.loads(out)
-    assert status == code
-    assert {each["reason"]: each["disposition"] for each in found["findings"]} == fault
-    (stored,) = yaml.safe_load((FOLDER / name / "modelservings.yaml").read_text())["items"]
-    (derived,) = found["derived"]
-    assert derived["status"] == stored["status"]
-
 
 IMAGE = {"name": "vllm", "image": "vllm:1"}
 WHOLE = {"metadata": {"labels": {"a": ""}}, "spec": {"containers": [IMAGE]}}

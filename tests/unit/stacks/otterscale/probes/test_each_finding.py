@@ -3,14 +3,11 @@
 A row: what is wrong, how it comes about, all that is told, and a part of the message.
 """
 
-import json
 from functools import reduce
-from pathlib import Path
 
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.cli.main import main
 from tests.tables import rows
 from tests.unit.probes.building import DELETING, FORBIDDEN, condition, says
 from tests.unit.stacks.otterscale.probes.otterscale import (
@@ -479,36 +476,3 @@ def test_derived():
     assert derived.status["phase"] == "Running"
     assert derived.status["prefillReady"] == 1
     assert "decodeReady" not in derived.status
-
-
-EXAMPLES = Path(__file__).parents[5] / "examples" / "modelservice"
-FIRING = {
-    ("modelserviceObjectMissing", "llama-3.3-70b"),
-    ("modelservicePodsNotReady", "mistral-7b"),
-    ("modelserviceEPPNotReady", "qwen3-0.6b"),
-    ("modelserviceDrift", "qwen3-0.6b"),
-    ("modelserviceDrift", "llama-3.3-70b"),
-    ("modelserviceDeletionStuck", "phi-4"),
-}
-
-
-def checked(name, capsys):
-    status = main(["check", "--from", str(EXAMPLES / name), "-o", "json"])
-    return status, json.loads(capsys.readouterr().out)
-
-
-def test_the_healthy_example(capsys):
-    status, report = checked("healthy", capsys)
-    assert (status, report["findings"], report["skipped"]) == (0, [], [])
-    names = {"llama-3.3-70b", "qwen3-0.6b"}
-    assert {each["subject"].rpartition("/")[2] for each in report["ready"]} == names
-    assert {each["name"] for each in report["derived"]} == names
-    assert {each["status"]["phase"] for each in report["derived"]} == {"Ready"}
-
-
-def test_the_broken_example(capsys):
-    status, report = checked("broken", capsys)
-    told = {(each["reason"], each["subject"].rpartition("/")[2]) for each in report["findings"]}
-    assert (status, told, report["ready"], report["skipped"]) == (1, FIRING, [], [])
-    phases = {each["name"]: each["status"]["phase"] for each in report["derived"]}
-    assert phases == {"llama-3.3-70b": "Ready", "mistral-7b": "Running", "qwen3-0.6b": "Ready"}
