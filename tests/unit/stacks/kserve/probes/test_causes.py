@@ -78,179 +78,128 @@ def test_a_spec_that_cannot_be_served(objects, patch, reason, *, text):
         assert (told.related.kind, told.related.name) == ("Service", "llm-predictor")
 
 
-def one_pod(**states):
-    return {"pod": predictor_pod(of="v2", **states)}
-
-
 LOST = ended("Error", 3, "cannot read s3")
 KILLED = ended("OOMKilled", 137)
-LOADING = [
-    # states of the containers, reason, at once, sustains, part of the message
-    ({"storage": container("storage-initializer", LOST)}, c.STORAGE_FAILED, False, False, "the model cannot be fetched (exit code 3): cannot read s3"),
-    ({"storage": container("storage-initializer", waits("CrashLoopBackOff"), LOST)}, c.STORAGE_FAILED, True, False, "cannot read s3"),
-    ({"storage": container("storage-initializer", RUNNING, LOST)}, c.STORAGE_FAILED, False, True, "cannot read s3"),
-    ({"storage": container("storage-initializer", KILLED)}, c.STORAGE_FAILED, False, False, "the model cannot be fetched: init container storage-initializer is killed for memory: OOMKilled (exit code 137: killed, out of memory)"),
-    ({"storage": container("storage-initializer", waits("CrashLoopBackOff"), KILLED)}, c.STORAGE_FAILED, True, False, "the model cannot be fetched: init container storage-initializer is killed for memory: OOMKilled (exit code 137: killed, out of memory)"),
-    ({"storage": container("storage-initializer", RUNNING, KILLED)}, c.STORAGE_FAILED, False, True, "the model cannot be fetched: init container storage-initializer is killed for memory: OOMKilled (exit code 137: killed, out of memory)"),
-    ({"serving": container("kserve-container", LOST)}, c.MODEL_LOAD_FAILED, False, False, "the model does not load (exit code 3): cannot read s3"),
-    ({"serving": container("kserve-container", waits("CrashLoopBackOff"), LOST)}, c.MODEL_LOAD_FAILED, True, False, "cannot read s3"),
-    ({"serving": container("kserve-container", RUNNING, LOST)}, c.MODEL_LOAD_FAILED, False, True, "cannot read s3"),
-]  # fmt: skip
+CRASHES, PULLS = waits("CrashLoopBackOff"), waits("ImagePullBackOff")
 
 
-@pytest.mark.parametrize(("states", "reason", "at_once", "sustains", "text"), LOADING)
-def test_a_model_that_cannot_be_fetched_or_loaded(states, reason, at_once, sustains, text):
-    """With the pod, the exit code and what the container said last."""
-    found = only(seen(on_knative() | one_pod(**states)), reason)
-    assert "InferenceService models/llm: pod pod-a: " in found.message
-    assert text in found.message
-    assert (found.exempt, found.sustains, found.lingers) == (at_once, sustains, True)
-    assert found.related.name == "pod-a"
+def fetches(state, last=None):
+    return container("storage-initializer", state, last)
 
 
-NOT_OF_THE_MODEL = [
-    ("a download", {"storage": container("storage-initializer", RUNNING)}),
-    ("a download that is done", {"storage": container("storage-initializer", ended("Completed", 0), KILLED)}),
-    ("out of memory", {"serving": container("kserve-container", ended("OOMKilled", 137))}),
-    ("out of memory again and again", {"serving": container("kserve-container", waits("CrashLoopBackOff"), ended("OOMKilled", 137))}),
-    ("no image", {"serving": container("kserve-container", waits("ImagePullBackOff"))}),
-    ("another container", {"serving": container("queue-proxy", ended("Error"))}),
-]  # fmt: skip
+def serves(state, last=None, name="kserve-container"):
+    return container(name, state, last)
 
 
-@pytest.mark.parametrize(
-    "states", [e[1] for e in NOT_OF_THE_MODEL], ids=[e[0] for e in NOT_OF_THE_MODEL]
-)
-def test_what_is_not_the_model(states):
-    """Told of the pod, if at all."""
-    found = reasons(seen(on_knative() | one_pod(**states)))
-    assert "PodsNotReady" in found
-    assert not {"StorageFailed", "ModelLoadFailed"} & set(found)
+def with_pod(*patches, objects=None, of="v2", **states):
+    """A model whose pod is in this state."""
+    return (objects or on_knative()) | {"pod": predictor_pod(*patches, of=of, **states)}
 
 
+LOADS = serves(CRASHES, LOST)
 OF_TRANSFORMER = {"metadata": {"labels": {"component": "transformer"}}}
-LOADS = container("kserve-container", waits("CrashLoopBackOff"), LOST)
-SERVED = {
-    "status": {
-        "conditions": [condition("Initialized", "True", since=CREATED), condition("Ready", "False")]
-    }
-}
+INITIALIZED = condition("Initialized", "True", since=CREATED)
+SERVED = {"status": {"conditions": [INITIALIZED, condition("Ready", "False")]}}
 NEWEST_STARTS = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
 ROLLED_BACK = as_propagated(
     on_knative(), service=rerouted("v3, v2", "v2:0 L, v1:100 -"), inferenceservice=recorded("v1", "v1")
 )  # fmt: skip
-NOT_FETCHED = container("storage-initializer", waits("CrashLoopBackOff"), LOST)
+MEMORY = "...the model cannot be fetched: init container storage-initializer is killed for memory: OOMKilled (exit code 137: killed, out of memory)..."
+READY_ALL_THE_SAME = "; Ready is True all the same"
+FAILS_AGAIN = on_deployments() | {"new": predictor_pod(name="pod-b", serving=LOADS)}
+WEIGHTS = {"reason": "ModelLoadFailed", "message": "bad weights", "exitCode": 1}
+BLOCKED = {"status": {"modelStatus": {"transitionStatus": "BlockedByFailedLoad", "lastFailureInfo": WEIGHTS}}}  # fmt: skip
+ERR_PULL = serves(waits("ErrImagePull"))
+START = timedelta(seconds=STARTUP)
+STORAGE, LOAD, PODS = c.STORAGE_FAILED, c.MODEL_LOAD_FAILED, c.PODS_NOT_READY
 
 
-def test_a_transformer_that_crashes_is_not_the_model():
-    """Its serving container has the same name; KServe loads models in the predictor only."""
-    pod = predictor_pod(OF_TRANSFORMER, of="v2", serving=LOADS)
-    found = reasons(seen(on_knative() | {"pod": pod}))
-    assert "PodsNotReady" in found
-    assert "ModelLoadFailed" not in found
+def refused_pods(available):
+    """A quota that refuses pods."""
+    status = {"status": {"availableReplicas": available}}
+    failure = "True FailedCreate: exceeded quota"
+    return on_deployments() | {"deployment": raw_deployment(status, **AVAILABLE, ReplicaFailure=failure)}  # fmt: skip
 
 
 @rows(
-    ("objects", "pod", "reason", "ends"),
+    ("objects", "changes", "reason", "expected"),
     {
-        "the newest does not load": (
-            NEWEST_STARTS, predictor_pod(of="v3", serving=container("kserve-container", LOST)), c.MODEL_LOAD_FAILED, "; revision v2 still serves",
+        "the model cannot be fetched": (with_pod(storage=fetches(LOST)), {}, STORAGE, {"says": "...the model cannot be fetched (exit code 3): cannot read s3...", "exempt": False, "sustains": False}),
+        "again and again": (with_pod(storage=fetches(CRASHES, LOST)), {}, STORAGE, {"says": "...cannot read s3...", "exempt": True, "sustains": False}),
+        "it is tried again": (with_pod(storage=fetches(RUNNING, LOST)), {}, STORAGE, {"says": "...cannot read s3...", "exempt": False, "sustains": True}),
+        "fetching takes too much memory": (with_pod(storage=fetches(KILLED)), {}, STORAGE, {"says": MEMORY, "exempt": False, "sustains": False}),
+        "memory, again and again": (with_pod(storage=fetches(CRASHES, KILLED)), {}, STORAGE, {"says": MEMORY, "exempt": True, "sustains": False}),
+        "memory, and it is tried again": (with_pod(storage=fetches(RUNNING, KILLED)), {}, STORAGE, {"says": MEMORY, "exempt": False, "sustains": True}),
+        "the model does not load": (with_pod(serving=serves(LOST)), {}, LOAD, {"says": "...the model does not load (exit code 3): cannot read s3...", "exempt": False, "sustains": False}),
+        "loading fails again and again": (with_pod(serving=LOADS), {}, LOAD, {"says": "...cannot read s3...", "exempt": True, "sustains": False}),
+        "loading is tried again": (with_pod(serving=serves(RUNNING, LOST)), {}, LOAD, {"says": "...cannot read s3...", "exempt": False, "sustains": True}),
+        "a model server that had served is not said to load: KServe calls both so": (
+            with_pod(SERVED, serving=LOADS), {}, LOAD, {"says": "...pod pod-a: the model server was Ready and fails (exit code 3)...", "independent": True},
+        ),
+        "a revision that still gets requests is named: the newest does not load": (
+            with_pod(objects=NEWEST_STARTS, of="v3", serving=serves(LOST)), {}, LOAD, {"says": "; revision v2 still serves"},
         ),
         "the newest cannot be fetched": (
-            NEWEST_STARTS, predictor_pod(of="v3", storage=NOT_FETCHED), c.STORAGE_FAILED, ": cannot read s3; revision v2 still serves",
+            with_pod(objects=NEWEST_STARTS, of="v3", storage=fetches(CRASHES, LOST)), {}, STORAGE, {"says": ": cannot read s3; revision v2 still serves"},
         ),
         "after a rollback, not the latest ready one, which gets none": (
-            ROLLED_BACK, predictor_pod(of="v3", serving=container("kserve-container", LOST)), c.MODEL_LOAD_FAILED, "; revision v1 still serves",
+            with_pod(objects=ROLLED_BACK, of="v3", serving=serves(LOST)), {}, LOAD, {"says": "; revision v1 still serves"},
         ),
-        "not one that crashes too": (
-            NEWEST_STARTS, predictor_pod(of="v2", serving=LOADS), c.MODEL_LOAD_FAILED, ": cannot read s3; Ready is True all the same",
+        "not one that crashes too": (with_pod(objects=NEWEST_STARTS, serving=LOADS), {}, LOAD, {"says": f": cannot read s3{READY_ALL_THE_SAME}"}),
+        "Ready is all that tells in Standard mode: a rollout that fails is no outage": (
+            FAILS_AGAIN, {"inferenceservice": has(**UP)}, LOAD, {"says": READY_ALL_THE_SAME},
         ),
+        "without it nothing is said of that": (FAILS_AGAIN, {"inferenceservice": has(**(UP | {"Ready": "False"}))}, LOAD, {"says": "cannot read s3"}),
+        "the status tells where pods cannot be read": (
+            on_knative(BLOCKED), {"inferenceservice": BLOCKED, "unknown": [r.PODS]}, LOAD, {"says": "...the model does not load (exit code 1): bad weights..."},
+        ),
+        "and only there": (on_knative(BLOCKED), {"inferenceservice": BLOCKED}, None, {"not": [LOAD]}),
+        "pods that lack an image": (with_pod(serving=serves(PULLS)), {}, PODS, {"says": READY_ALL_THE_SAME, "cause": "ImagePullBackOff", "exempt": False, "budget": None, "not": [STORAGE, LOAD]}),
+        "that crash": (with_pod(serving=LOADS), {}, PODS, {"says": READY_ALL_THE_SAME, "cause": "CrashLoopBackOff", "exempt": True, "budget": None}),
+        "that run out of memory, which is not the model": (
+            with_pod(serving=serves(KILLED)), {}, PODS, {"says": READY_ALL_THE_SAME, "cause": "OOMKilled", "exempt": False, "budget": None, "not": [STORAGE, LOAD]},
+        ),
+        "out of memory again and again": (with_pod(serving=serves(CRASHES, KILLED)), {}, PODS, {"not": [STORAGE, LOAD]}),
+        "that start": (with_pod(serving=serves(RUNNING)), {}, PODS, {"says": READY_ALL_THE_SAME, "cause": "not Ready yet", "exempt": False, "budget": START}),
+        "that download": (with_pod(storage=fetches(RUNNING)), {}, PODS, {"not": [STORAGE, LOAD]}),
+        "that have downloaded": (with_pod(storage=fetches(ended("Completed", 0), KILLED)), {}, PODS, {"not": [STORAGE, LOAD]}),
+        "whose proxy crashes": (with_pod(serving=serves(ended("Error"), name="queue-proxy")), {}, PODS, {"not": [STORAGE, LOAD]}),
+        "a transformer that crashes is not the model, though its container has the same name": (
+            with_pod(OF_TRANSFORMER, serving=LOADS), {}, PODS, {"not": [LOAD]},
+        ),
+        "pods of the newest revision": (with_pod(objects=NEWEST_STARTS, of="v3", serving=ERR_PULL), {}, PODS, {}),
+        "of one with traffic": (with_pod(objects=NEWEST_STARTS, serving=ERR_PULL), {}, PODS, {}),
+        "not of one of the past": (with_pod(objects=NEWEST_STARTS, of="v1", serving=ERR_PULL), {}, None, {"not": [PODS]}),
+        **{
+            f"pods that cannot be created, with {available} left": (
+                refused_pods(available), {}, c.PODS_NOT_CREATED,
+                {
+                    "severity": severity,
+                    "says": "InferenceService models/llm: predictor: pods of Deployment llm-predictor cannot be created, FailedCreate: exceeded quota",
+                },
+            )
+            for available, severity in ((0, 1), (1, 0))
+        },
     },
 )  # fmt: skip
-def test_a_revision_that_still_gets_requests_is_named(objects, pod, reason, ends):
-    """Whoever is woken up wants to know first whether anything serves."""
-    assert only(seen(objects | {"pod": pod}), reason).message.endswith(ends)
-
-
-def test_a_model_server_that_had_served_is_not_said_to_load():
-    """It was Ready, and crashes since: the same reason, for KServe calls both so."""
-    pod = predictor_pod(SERVED, of="v2", serving=LOADS)
-    found = only(seen(on_knative() | {"pod": pod}), c.MODEL_LOAD_FAILED)
-    assert "pod pod-a: the model server was Ready and fails (exit code 3)" in found.message
-    assert found.independent
-
-
-@pytest.mark.parametrize("ready", ["True", "False"])
-def test_pods_of_a_deployment_that_go_on_are_told(ready):
-    """Ready is all that tells in Standard mode: a rollout that fails is no outage."""
-    objects = on_deployments() | {"new": predictor_pod(name="pod-b", serving=LOADS)}
-    evaluation = seen(objects, inferenceservice=has(**(UP | {"Ready": ready})))
-    message = only(evaluation, c.MODEL_LOAD_FAILED).message
-    assert message.endswith("; Ready is True all the same") is (ready == "True")
-
-
-def test_without_pods_the_status_tells():
-    """Only where pods cannot be read."""
-    info = {"reason": "ModelLoadFailed", "message": "bad weights", "exitCode": 1}
-    model = {"transitionStatus": "BlockedByFailedLoad", "lastFailureInfo": info}
-    objects = on_knative({"status": {"modelStatus": model}})
-    blocked = {"status": {"modelStatus": model}}
-    found = seen(objects, inferenceservice=blocked, unknown=[r.PODS])
-    assert (
-        "the model does not load (exit code 1): bad weights"
-        in only(found, c.MODEL_LOAD_FAILED).message
-    )
-    assert "ModelLoadFailed" not in reasons(seen(objects, inferenceservice=blocked))
-
-
-PODS = [
-    # states, cause, at once, budget
-    ({"serving": container("kserve-container", waits("ImagePullBackOff"))}, "ImagePullBackOff", False, None),
-    ({"serving": container("kserve-container", waits("CrashLoopBackOff"), LOST)}, "CrashLoopBackOff", True, None),
-    ({"serving": container("kserve-container", ended("OOMKilled", 137))}, "OOMKilled", False, None),
-    ({"serving": container("kserve-container", RUNNING)}, "not Ready yet", False, timedelta(seconds=STARTUP)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("states", "cause", "at_once", "budget"), PODS)
-def test_pods_that_are_not_ready(states, cause, at_once, budget):
-    """What they suffer from, while Ready is True."""
-    found = only(seen(on_knative() | one_pod(**states)), c.PODS_NOT_READY)
-    assert (found.cause, found.exempt, found.budget) == (cause, at_once, budget)
-    assert found.message.endswith("; Ready is True all the same")
-
-
-@pytest.mark.parametrize(("revision", "told"), [("v1", False), ("v2", True), ("v3", True)])
-def test_pods_of_revisions_that_matter(revision, told):
-    """The newest, and those with traffic; v1 is of the past."""
-    pod = predictor_pod(of=revision, serving=container("kserve-container", waits("ErrImagePull")))
-    objects = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
-    assert ("PodsNotReady" in reasons(seen(objects | {"pod": pod}))) is told
-
-
-@pytest.mark.parametrize(("available", "severity"), [(0, 1), (1, 0)])
-def test_pods_that_cannot_be_created(available, severity):
-    """A quota that refuses them; worse if none is left."""
-    broken = raw_deployment(
-        {"status": {"availableReplicas": available}},
-        **AVAILABLE,
-        ReplicaFailure="True FailedCreate: exceeded quota",
-    )
-    found = only(seen(on_deployments() | {"deployment": broken}), c.PODS_NOT_CREATED)
-    assert found.message == (
-        "InferenceService models/llm: predictor: pods of Deployment llm-predictor cannot be "
-        "created, FailedCreate: exceeded quota"
-    )
-    assert found.severity == severity
+def test_what_keeps_it_from_having_working_pods(objects, changes, reason, expected):
+    """With the pod, the exit code and what the container said last."""
+    found, wanted = seen(objects, **changes), dict(expected)
+    assert not {each.reason for each in found.findings} & {*wanted.pop("not", [])}
+    if reason:
+        told = only(found, reason)
+        assert says(told.message, wanted.pop("says", ""))
+        assert {key: getattr(told, key) for key in wanted} == wanted
+    if "sustains" in expected:
+        assert told.message.startswith("InferenceService models/llm: pod pod-a: ")
+        assert (told.lingers, told.related.name) == (True, "pod-a")
 
 
 TO_FETCH = {"spec": {"predictor": {"model": {"storageUri": "s3://models/llm"}}}}
 FETCHES = {"spec": {"initContainers": [{"name": "storage-initializer"}]}}
 HOLDS = {"spec": {"containers": [{"name": "kserve-container"}, {"name": "modelcar"}]}}
 CLAIMS = {"spec": {"volumes": [{"name": "x", "persistentVolumeClaim": {"claimName": "model"}}]}}
-CRASHED = container("kserve-container", waits("CrashLoopBackOff"), ended("Error"))
-
-
+CRASHED = serves(CRASHES, ended("Error"))
 LEFT_OUT = {"metadata": {"labels": {"control-plane": "kubeflow"}}}
 
 
@@ -269,9 +218,7 @@ def test_a_pod_that_has_its_model_from_somewhere_does_not_lack_it(touched):
 def test_a_pod_that_the_webhook_leaves_out_never_gets_the_model():
     """A server that waits for its model never ends: it has the time of any start-up."""
     found = only(left_out(serving=CRASHED), c.STORAGE_FAILED)
-    assert (
-        "the label control-plane, which models has: the pod has no storage-initializer"
-        in found.message
-    )
+    lacks = "the label control-plane, which models has: the pod has no storage-initializer"
+    assert lacks in found.message
     assert found.budget is None
-    assert only(left_out(), c.STORAGE_FAILED).budget == timedelta(seconds=STARTUP)
+    assert only(left_out(), c.STORAGE_FAILED).budget == START

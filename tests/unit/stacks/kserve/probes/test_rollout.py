@@ -185,24 +185,21 @@ def test_since_when(third, revisions, reason, minute):
     assert found.created.minute == minute
 
 
-PODS_LEFT = [
-    # replicas, updated, available, what the message ends with
-    (3, 1, 2, "; older pods serve"),
-    (2, 2, 1, "; some of its pods serve"),
-    (2, 2, 0, ""),
-]
-
-
-@pytest.mark.parametrize(("replicas", "updated", "available", "end"), PODS_LEFT)
-def test_which_pods_serve_while_a_rollout_does_not_go_on(replicas, updated, available, end):
-    """KServe shows False although older pods serve; a first rollout has none."""
+def stalled(replicas, updated, available):
+    """What is said of a Deployment whose rollout does not go on."""
     counts = {"replicas": replicas, "updatedReplicas": updated, "availableReplicas": available}
-    stalled = raw_deployment(
-        {"status": counts}, Progressing="False ProgressDeadlineExceeded: has timed out"
-    )
-    objects = on_deployments()
-    found = only(seen(as_propagated(objects | {"deployment": stalled})), c.ROLLOUT_STUCK)
-    assert found.message == (
+    failed = "False ProgressDeadlineExceeded: has timed out"
+    rollout = raw_deployment({"status": counts}, Progressing=failed)
+    return seen(as_propagated(on_deployments() | {"deployment": rollout}))
+
+
+@pytest.mark.parametrize(
+    ("counts", "end"),
+    [((3, 1, 2), "; older pods serve"), ((2, 2, 1), "; some of its pods serve"), ((2, 2, 0), "")],
+)
+def test_which_pods_serve_while_a_rollout_does_not_go_on(counts, end):
+    """KServe shows False although older pods serve; a first rollout has none."""
+    assert only(stalled(*counts), c.ROLLOUT_STUCK).message == (
         "InferenceService models/llm: predictor: the rollout of Deployment llm-predictor does not "
         f"progress, ProgressDeadlineExceeded: has timed out{end}"
     )
