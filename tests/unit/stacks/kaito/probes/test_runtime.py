@@ -22,7 +22,7 @@ from reporter.metrics.samples.window import (
 from reporter.model.instant import Instant
 from reporter.probes.reuse import Answered
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP
-from tests.tables import BY_NAME
+from tests.tables import BY_NAME, rows
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import (
     CREATED,
@@ -86,58 +86,72 @@ def evaluated(seen, *changes, **more):
 DOWNLOADS = (t.DOWNLOAD_SLOW, t.DOWNLOAD_STALLED)
 
 
-@pytest.mark.parametrize(("restarts", "old"), [(2, False), (3, True)])
-def test_engine_that_began_anew_has_not_the_faults_of_its_last_life(restarts, old):
-    """Until the next scrape nothing is known of it."""
-    target = replace(TARGET, containers=(ContainerRun("vllm", 2, None),))
-    samples = (Sample(at=Instant(SINCE_AT, seconds(0)), target=target),)
-    seen = Judged(History(seconds(15), samples), verdict(t.KV_CACHE))
-    again = {"name": "vllm", "ready": True, "restartCount": restarts,
-             "state": {"running": {"startedAt": "2026-11-20T11:59:00Z"}}}  # fmt: skip
-    findings, inconclusive = evaluated(
-        PodSamples(scraping=True, pods={(NS, "qwen-a-0"): seen}),
-        pod={"status": {"containerStatuses": [again]}},
-    )
-    assert [each.reason for each in findings] == ([] if old else [t.KV_CACHE])
-    assert inconclusive == ({"qwen-a-0": {*DOWNLOADS, *t.RUNTIME_NAMES}} if old else {})
-
-
-@pytest.mark.parametrize("seen", [PodSamples(scraping=True), samples(t.KV_CACHE, uid="earlier")])
-def test_pod_that_was_not_scraped_yet_is_in_doubt(seen):
-    """A restarted daemon, or another pod of that name."""
-    findings, inconclusive = evaluated(seen)
-    assert findings == []
-    assert inconclusive == {"qwen-a-0": {*DOWNLOADS, *t.RUNTIME_NAMES}}
-
-
-def test_nothing_is_in_doubt_where_nothing_is_scraped():
-    assert evaluated(NONE) == ([], {})
-
-
-@pytest.mark.parametrize(
-    "pod",
-    [
-        pytest.param(DELETING, id="being deleted"),
-        pytest.param({"status": {"phase": "Failed"}}, id="failed"),
-        pytest.param(waits("CrashLoopBackOff"), id="crashed"),
-        pytest.param(not_ready({"terminated": {"exitCode": 1}}), id="ended"),
-        pytest.param({"status": {"containerStatuses": None}}, id="not begun"),
-    ],
+EVERYTHING = (*DOWNLOADS, *t.RUNTIME_NAMES)
+IN_DOUBT = {"qwen-a-0": {*EVERYTHING}}
+OF_SCALE = (t.BACKLOG, t.REJECTED)
+FULL_AND_BUSY = samples(*OF_SCALE, t.KV_CACHE)
+NOT_SCRAPED = PodSamples(scraping=True)
+STREAMS = conditions(condition("ModelMirrorReady", "True"))
+OTHER_SET = {"inferenceset.kaito.sh/created-by": "b", "kaito.sh/workspace": None}
+OF_OTHER = [inferenceset(name="b"), merged(model_pod("b-0"), {"metadata": {"labels": OTHER_SET}})]
+BEFORE = Sample(
+    at=Instant(SINCE_AT, seconds(0)), target=replace(TARGET, containers=(ContainerRun("vllm", 2, None),))
+)  # fmt: skip
+OF_LAST_LIFE = PodSamples(
+    scraping=True,
+    pods={(NS, "qwen-a-0"): Judged(History(seconds(15), (BEFORE,)), verdict(t.KV_CACHE))},
 )
-def test_pod_that_does_not_run_has_none(pod):
-    """What its page said is over, and another reason tells of it."""
-    everything = (*DOWNLOADS, *t.RUNTIME_NAMES)
-    assert evaluated(samples(*everything), pod=pod) == ([], {})
-    assert evaluated(PodSamples(scraping=True), pod=pod) == ([], {})
+NOT_RUNNING = {
+    "being deleted": DELETING,
+    "failed": {"status": {"phase": "Failed"}},
+    "crashed": waits("CrashLoopBackOff"),
+    "ended": not_ready({"terminated": {"exitCode": 1}}),
+    "not begun": {"status": {"containerStatuses": None}},
+}
 
 
-def test_download_that_is_streamed_has_none():
-    """Its page looks like a download that stalls."""
-    streams = conditions(condition("ModelMirrorReady", "True"))
-    findings, _ = evaluated(samples(*DOWNLOADS, t.KV_CACHE), workspace=streams)
-    assert [each.reason for each in findings] == [t.KV_CACHE]
-    findings, _ = evaluated(samples(*DOWNLOADS), pod=not_ready())
-    assert [each.reason for each in findings] == [*DOWNLOADS]
+def began(restarts):
+    """The engine runs since a moment."""
+    run = {"running": {"startedAt": "2026-11-20T11:59:00Z"}}
+    status = {"name": "vllm", "ready": True, "restartCount": restarts, "state": run}
+    return {"pod": {"status": {"containerStatuses": [status]}}}
+
+
+def replicas(wanted, ready):
+    return {"set": {"spec": {"replicas": wanted}, "status": {"readyReplicas": ready}}}
+
+
+@rows(
+    ("seen", "more", "changes", "told", "doubts"),
+    {
+        "the engine that was scraped": (OF_LAST_LIFE, [], began(2), [t.KV_CACHE], {}),
+        "one that began anew has not the faults of its last life: nothing is known of it": (OF_LAST_LIFE, [], began(3), [], IN_DOUBT),
+        "a pod that was not scraped yet, as after a restart of the daemon": (NOT_SCRAPED, [], {}, [], IN_DOUBT),
+        "another pod of that name": (samples(t.KV_CACHE, uid="earlier"), [], {}, [], IN_DOUBT),
+        "nothing is scraped": (NONE, [], {}, [], {}),
+        **{
+            f"a pod that does not run has none, {name}: another reason tells of it, {of}": (seen, [], {"pod": pod}, [], {})
+            for name, pod in NOT_RUNNING.items()
+            for of, seen in (("scraped", samples(*EVERYTHING)), ("not scraped", NOT_SCRAPED))
+        },
+        "a download that is streamed: its page looks like one that stalls": (samples(*DOWNLOADS, t.KV_CACHE), [], {"workspace": STREAMS}, [t.KV_CACHE], {}),
+        "a download": (samples(*DOWNLOADS), [], {"pod": not_ready()}, [*DOWNLOADS], {}),
+        "a replica on its way: what it will relieve does not begin, and what fires goes on": (
+            FULL_AND_BUSY, [], replicas(2, 1), [t.KV_CACHE], {"qwen-a-0": {*OF_SCALE}},
+        ),
+        **{
+            f"none on its way: {ready} of {wanted}": (FULL_AND_BUSY, [], replicas(wanted, ready), [t.KV_CACHE, *OF_SCALE], {})
+            for wanted, ready in ((2, 2), (1, None), (1, 2))
+        },
+        "pods of other sets are theirs": (samples(others={"b-0": verdict(t.KV_CACHE, name="b-0")}), OF_OTHER, {}, [t.KV_CACHE], {}),
+    },
+)  # fmt: skip
+def test_what_pages_say_is_told_of_a_set(seen, more, changes, told, doubts):
+    findings, inconclusive = evaluated(seen, *more, **changes)
+    assert sorted(each.reason for each in findings) == sorted(told)
+    assert inconclusive == doubts
+    of = "b" if more else SET
+    assert {str(each.subject) for each in findings} <= {f"inferenceset/{NS}/{of}"}
 
 
 @pytest.mark.parametrize(
@@ -156,26 +170,6 @@ def test_a_pod_that_downloads_does_more_than_start(left, speeds, tells):
     found = evaluate_inferencesets(stack(pod=not_ready()), SETTINGS, samples=seen).findings
     said = ["its metrics show that it downloads weights" in each.message for each in found]
     assert said == [tells]
-
-
-@pytest.mark.parametrize(
-    ("replicas", "ready", "waiting"), [(2, 1, True), (2, 2, False), (1, None, False), (1, 2, False)]
-)
-def test_replicas_on_their_way(replicas, ready, waiting):
-    """What they will relieve does not begin, and what fires goes on."""
-    of_scale = {t.BACKLOG, t.REJECTED}
-    status = {"spec": {"replicas": replicas}, "status": {"readyReplicas": ready}}
-    findings, inconclusive = evaluated(samples(*of_scale, t.KV_CACHE), set=status)
-    assert {each.reason for each in findings} == {t.KV_CACHE} | (set() if waiting else of_scale)
-    assert inconclusive == ({"qwen-a-0": of_scale} if waiting else {})
-
-
-def test_pods_of_other_sets_are_theirs():
-    of_b = {"inferenceset.kaito.sh/created-by": "b", "kaito.sh/workspace": None}
-    other = merged(model_pod("b-0"), {"metadata": {"labels": of_b}})
-    others = {"b-0": verdict(t.KV_CACHE, name="b-0")}
-    findings, _ = evaluated(samples(others=others), inferenceset(name="b"), other)
-    assert [str(each.subject) for each in findings] == [f"inferenceset/{NS}/b"]
 
 
 def test_another_verdict_asks_again_and_the_same_one_does_not():
@@ -250,9 +244,9 @@ def test_what_silences_it(changes, silent):
 
 def test_only_the_first_keeps_the_model_from_serving():
     """The others are about part of the requests."""
-    rows = {each: BY_NAME[of_kind(each, INFERENCESET_KIND)] for each in p.PICKER_NAMES}
-    assert [each for each, row in rows.items() if row.chain] == [p.NO_ENDPOINTS]
-    assert [each for each, row in rows.items() if row.blocks_ready] == [p.NO_ENDPOINTS]
+    found = {each: BY_NAME[of_kind(each, INFERENCESET_KIND)] for each in p.PICKER_NAMES}
+    assert [each for each, row in found.items() if row.chain] == [p.NO_ENDPOINTS]
+    assert [each for each, row in found.items() if row.blocks_ready] == [p.NO_ENDPOINTS]
 
 
 UNLABELLED = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}
