@@ -58,16 +58,8 @@ def names(*components):
 
 PLACES = [
     ("the last one", [{"reason": "clusterA"}], "clusterStatusUnknown", ["clusterA"], "clusterReady"),
-    (
-        "just below",
-        [{"reason": "clusterA", "after": "clusterBBRNotReady"}],
-        "clusterBBRNotReady", ["clusterA"], "clusterKaitoControllerNotReady",
-    ),
-    (
-        "just above",
-        [{"reason": "clusterA", "before": "clusterBBRNotReady"}],
-        "clusterGatewayAuthNotReady", ["clusterA"], "clusterBBRNotReady",
-    ),
+    ("just below", [{"reason": "clusterA", "after": "clusterBBRNotReady"}], "clusterBBRNotReady", ["clusterA"], "clusterKaitoControllerNotReady"),
+    ("just above", [{"reason": "clusterA", "before": "clusterBBRNotReady"}], "clusterGatewayAuthNotReady", ["clusterA"], "clusterBBRNotReady"),
     (
         "above all",
         [{"reason": "inferencesetA", "layer": Layer.DEPLOYMENT, "before": "inferencesetScalingMisconfigured", "condition": condition()}],

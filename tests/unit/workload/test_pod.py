@@ -170,10 +170,7 @@ JUDGED = {
         )
         for reason in ("ContainerCreating", "PodInitializing", None)
     },
-    "not set up": found(
-        make_pod(phase="Pending", containers=[], conditions=UNSET),
-        "not set up", since=STARTED, budget=timedelta(minutes=5),
-    ),
+    "not set up": found(make_pod(phase="Pending", containers=[], conditions=UNSET), "not set up", since=STARTED, budget=timedelta(minutes=5)),
     "not set up, and a container says why": found(
         make_pod(
             phase="Pending", conditions=UNSET,
@@ -183,10 +180,7 @@ JUDGED = {
     ),
     "no status at all": found(msgspec.convert({"metadata": {"name": "p"}}, Pod), "not Ready yet", budget=BUDGET),
     "on a node that is NotReady": found(make_pod(ready="True"), "node NotReady", "gpu-1", since=LATER, nodes=[node(ready="False")]),
-    "on a node that does not answer": found(
-        make_pod(ready="True"), "node not answering", "gpu-1", since=LATER,
-        nodes=[node(ready="Unknown")],
-    ),
+    "on a node that does not answer": found(make_pod(ready="True"), "node not answering", "gpu-1", since=LATER, nodes=[node(ready="Unknown")]),
 }  # fmt: skip
 
 

@@ -226,9 +226,7 @@ UNADDRESSED = ("AddressNotAssigned: none", "Gateway ns/gw")
         "one elsewhere is not said to be missing, nor to be away: it may be a tenant's": (
             WAITS, [of_class("Unknown"), EG_DOWN], (f"{NOT_ACCEPTED} ({ENVOY})", "Gateway ns/gw"),
         ),
-        "an unknown controller is not said to be missing": (
-            WAITS, [of_class("Unknown", NOBODYS)], (f"{NOT_ACCEPTED} ({NOBODYS})", "Gateway ns/gw"),
-        ),
+        "an unknown controller is not said to be missing": (WAITS, [of_class("Unknown", NOBODYS)], (f"{NOT_ACCEPTED} ({NOBODYS})", "Gateway ns/gw")),
         "of several Deployments of the name one is the controller": (
             NO_ADDRESS, [of_class("True"), EG, deployment("tenant", "envoy-gateway", ready=0)], UNADDRESSED,
         ),

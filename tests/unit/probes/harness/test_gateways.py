@@ -48,10 +48,7 @@ INVALID = condition("Programmed", "False", "Invalid")
 REFUSED = condition("Accepted", "False", "InvalidParameters", "no such ConfigMap")
 NOT_READY_POD = {"status": {"conditions": [condition("Ready", "False")]}}
 NONE_READY = {
-    "status": {
-        "readyReplicas": 0, "availableReplicas": 0,
-        "conditions": [condition("Available", "False")],
-    }
+    "status": {"readyReplicas": 0, "availableReplicas": 0, "conditions": [condition("Available", "False")]}
 }  # fmt: skip
 TWO = {"spec": {"replicas": 2}, "status": {"replicas": 2, "updatedReplicas": 2}}
 UNLABELLED = {"metadata": {"labels": None}}
@@ -102,9 +99,7 @@ NOBODY = f"{GATEWAY} has the class istio, which no controller has accepted: "
             CLASS, without("GatewayClass", gateway(*PENDING)), "GatewayClass missing", None,
             f"{GATEWAY} has the class istio, which does not exist",
         ),
-        "no class, of a Gateway made by hand": (
-            CLASS, replaced(without("GatewayClass"), "Gateway", UNLABELLED), "GatewayClass missing", None, "",
-        ),
+        "no class, of a Gateway made by hand": (CLASS, replaced(without("GatewayClass"), "Gateway", UNLABELLED), "GatewayClass missing", None, ""),
         "a class that is not accepted": (
             CLASS, replaced(HEALTHY, "GatewayClass", {"status": {"conditions": [REFUSED]}}), "GatewayClass not accepted", SINCE_AT,
             "class istio, which is not accepted: InvalidParameters: no such ConfigMap",

@@ -58,19 +58,13 @@ MODELS = [
         "healthy", "inferenceset/demo/qwen", ("demo/qwen-abc-0",),
         {"InferenceSet demo/qwen": {"spec": {"replicas": 2}, "status": {"readyReplicas": 1}}},
     ),
-    Model(
-        "modelserving", "modelserving/models/m", ("models/m-1-prefill-0-0", "models/m-1-decode-0-0"),
-        {"Pod models/m-0-decode-0-0": None},
-    ),
+    Model("modelserving", "modelserving/models/m", ("models/m-1-prefill-0-0", "models/m-1-decode-0-0"), {"Pod models/m-0-decode-0-0": None}),
     Model(
         "modelservice", "modelservice/llm/chat", ("llm/chat-decode-0", "llm/chat-prefill-0"),
         {"ModelService llm/chat": {"spec": {"decode": {"replicas": 2}}}},
     ),
     Model("inferenceservice", "inferenceservice/models/llm", ("models/v2-deployment-0",)),
-    Model(
-        "llminferenceservice", "llminferenceservice/llms/pd",
-        ("llms/pd-kserve-a", "llms/pd-kserve-prefill-a"),
-    ),
+    Model("llminferenceservice", "llminferenceservice/llms/pd", ("llms/pd-kserve-a", "llms/pd-kserve-prefill-a")),
 ]  # fmt: skip
 
 of_each = pytest.mark.parametrize("model", MODELS, ids=lambda each: each.base)

@@ -252,11 +252,7 @@ def test_what_is_named_beside(run, write, text, *, says, name):
             "'80 GB' is no quantity, such as 500m or 8Gi - at `$.spec.decode.resources.limits[memory]`",
         ),
         ("decode: {}", "decode: {resources: {requests: {cpu: -1}}}", "-1 is negative - at"),
-        (
-            "decode: {}",
-            "decode: {}\n  httpRoute: {gatewayRef: {name: g}, hostnames: [a.example, 10.0.0.1]}",
-            "'10.0.0.1' can be no host name",
-        ),
+        ("decode: {}", "decode: {}\n  httpRoute: {gatewayRef: {name: g}, hostnames: [a.example, 10.0.0.1]}", "'10.0.0.1' can be no host name"),
         ("decode: {}", "decode: {replicas: -1}", "Expected `int` >= 0 - at `$.spec.decode."),
         ("name: qwen3", "name: ''", "it has no name"),
         ("qwen3", "My_Model", "ModelService My_Model: 'My_Model' is not a valid name of an object"),

@@ -278,12 +278,8 @@ del UNSERVED["pool"]
         "a Gateway that is being deleted is not gone": stack(gateway=DELETING, route=parents(), pool=parents()),
         "an Unknown condition": stack(route=parents(parent("models-gw", condition("Accepted", "Unknown", "Pending"), RESOLVED))),
         "a condition without a status": stack(route=parents(parent("models-gw", {"type": "Accepted"}))),
-        "another controller's entry": stack(
-            route=parents(parent(), parent("models-gw", condition("Accepted", "False"), controller="other"))
-        ),
-        "another controller's entry comes first": stack(
-            route=parents(parent("models-gw", condition("Accepted", "False"), controller="a"), parent())
-        ),
+        "another controller's entry": stack(route=parents(parent(), parent("models-gw", condition("Accepted", "False"), controller="other"))),
+        "another controller's entry comes first": stack(route=parents(parent("models-gw", condition("Accepted", "False"), controller="a"), parent())),
         "a former parent's entry": stack(route=parents(parent(), parent("old-gw", NO_MATCH))),
         "conditions of the pool itself": stack(pool=conditions(NO_MATCH)),
         "an entry of a pool for a Gateway that is gone": stack(
@@ -295,9 +291,7 @@ del UNSERVED["pool"]
                 | {"parentRef": {"kind": "Status", "name": "default"}}
             )
         ),
-        "a set that did not ask for a route": stack(
-            workspace={"metadata": {"labels": {"kaito.sh/owned-by": None}}}, route=None, pool=None, epp=None
-        ),
+        "a set that did not ask for a route": stack(workspace={"metadata": {"labels": {"kaito.sh/owned-by": None}}}, route=None, pool=None, epp=None),
         "a route that cannot be read": without(stack(route=None), HTTPROUTES),
         "a route of another name": stack(route={"metadata": {"name": "mine", "labels": None}}),
         "a pool of others, with a grant": stack(route=leading_to(namespace="pools"), pool=None),

@@ -303,9 +303,7 @@ DISK = pressed("DiskPressure")
         "and where the node does not say": (stack(node=SILENT, workspace=says(ON_1)), {"independent": False}),
         "the node is believed rather than the text": (stack(node=pressed("PIDPressure"), workspace=says(ON_1)), {"cause": "PIDPressure"}),
         "a text that names no node, of the Workspace": (blind(UNNAMED), {"about": "Workspace qwen-a"}),
-        "a reconcile error beside the text does no harm": (
-            blind(f"{ON_1} (last reconcile error: no {'x' * 50_000})"), {"cause": "DiskPressure"},
-        ),
+        "a reconcile error beside the text does no harm": (blind(f"{ON_1} (last reconcile error: no {'x' * 50_000})"), {"cause": "DiskPressure"}),
     },
 )  # fmt: skip
 def test_a_node_under_pressure(snapshot, expected):
@@ -323,9 +321,7 @@ def test_a_node_under_pressure(snapshot, expected):
         "nor without KAITO's marker": (blind("gpu-1 (DiskPressure)"), []),
         "nor with another text": (blind("2/2 ready"), []),
         "nor without one": (blind(""), []),
-        "nor of others, and of Workspaces that go": (
-            stack(workspace("qwen-b", DELETING, SECOND), node("gpu-2", DISK), node("gpu-3", DISK)), [],
-        ),
+        "nor of others, and of Workspaces that go": (stack(workspace("qwen-b", DELETING, SECOND), node("gpu-2", DISK), node("gpu-3", DISK)), []),
     },
 )  # fmt: skip
 def test_all_nodes_under_pressure_are_told(snapshot, names):

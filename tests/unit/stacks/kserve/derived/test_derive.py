@@ -59,19 +59,10 @@ LIFE = {
         "v2, v1", "v1:20 L, v1:80 -", "v1, 0", "Unknown Deploying", ("Loading", "InProgress"),
         (predictor_pod(of="v2", storage=container("storage-initializer", RUNNING)),), NOT_YET,
     ),
-    "t4 canary serves": Moment(
-        "v2, v2", "v2:20 L, v1:80 -", "v1, 0", "True", ("Loaded", "UpToDate"),
-        (predictor_pod(of="v2", ready=True),),
-    ),
+    "t4 canary serves": Moment("v2, v2", "v2:20 L, v1:80 -", "v1, 0", "True", ("Loaded", "UpToDate"), (predictor_pod(of="v2", ready=True),)),
     "t5 promoted": Moment("v2, v2", "v2:100 L", "v2, v1", "True", ("Loaded", "UpToDate"), (predictor_pod(of="v2", ready=True),)),
-    "t6 rolled back, pass 1": Moment(
-        "v2, v2", "v2:0 L, v2:100 -", "v1, v1", "True", ("Loaded", "UpToDate"),
-        (predictor_pod(of="v2", ready=True),),
-    ),
-    "t6 rolled back, pass 2": Moment(
-        "v2, v2", "v2:0 L, v1:100 -", "v1, v1", "True", ("Loaded", "UpToDate"),
-        (predictor_pod(of="v2", ready=True),),
-    ),
+    "t6 rolled back, pass 1": Moment("v2, v2", "v2:0 L, v2:100 -", "v1, v1", "True", ("Loaded", "UpToDate"), (predictor_pod(of="v2", ready=True),)),
+    "t6 rolled back, pass 2": Moment("v2, v2", "v2:0 L, v1:100 -", "v1, v1", "True", ("Loaded", "UpToDate"), (predictor_pod(of="v2", ready=True),)),
     "t7 v3 fails": Moment(
         "v3, v2", "v2:0 L, v1:100 -", "v1, v1", "False RevisionFailed",
         ("FailedToLoad", "BlockedByFailedLoad"),
@@ -236,16 +227,12 @@ NO_REASONS = dict.fromkeys(("IngressReady", "LatestDeploymentReady", "PredictorC
         "a GPU is invalid": ([INVALID], [V1], {}, {"history": ("v9", ""), "model": LOADED}),
         "the spec is invalid": ([NO_SPEC], [V1], {}, {"history": ("v9", ""), "model": ("Loaded", "", "InvalidSpec")}),
         "KServe ended its pass at a component that failed": ([FAILS, TRANSFORMED], [T1], {}, {"observedGeneration": 8}),
-        "pods are unknown: the revisions are derived all the same": (
-            [], [V1], {"unknown": [r.PODS]}, {"model": LOADED, "history": ("v1", "v9")},
-        ),
+        "pods are unknown: the revisions are derived all the same": ([], [V1], {"unknown": [r.PODS]}, {"model": LOADED, "history": ("v1", "v9")}),
         "a second download, of which KServe stores no pass": ([has(**UP)], [V1, DOWNLOADS_AGAIN], {}, LEFT_ALONE),
         "frozen while it is ready": ([has(**UP), FROZEN], [V1], {}, LEFT_ALONE),
         "frozen while it is not": ([has(**(UP | {"Ready": "False"})), FROZEN], [V1], {}, {"decided": True, "history": ("v1", "v9")}),
         "ModelMesh, whose status is another controller's": ([{"status": {"deploymentMode": "ModelMesh"}}], [], {}, LEFT_ALONE),
-        "Standard mode without a Deployment": (
-            [STANDARD, has(**UP)], [], {}, {"PredictorReady": "False", "Ready": "False", "observedGeneration": 8},
-        ),
+        "Standard mode without a Deployment": ([STANDARD, has(**UP)], [], {}, {"PredictorReady": "False", "Ready": "False", "observedGeneration": 8}),
         "Standard mode, with a Knative Service of old": (
             [STANDARD, has(**UP), {"status": {"components": None}}], [raw_deployment(Available="True Fine"), V1], {}, {"history": ("", ""), "traffic": None},
         ),

@@ -334,9 +334,7 @@ def written(objects, handle: str, time: str, subresource: str = "") -> dict[str,
         "pods count for the model alone: KServe does not follow whether they are Ready": (
             on_knative() | {"pod": LATELY_LOST}, {"service": rerouted("v2, v2", "v2:90 L")}, STALE_BEFORE,
         ),
-        "for it they do": (
-            on_knative() | {"pod": predictor_pod(LATELY_READY, of="v2", ready=True)}, {"inferenceservice": BLOCKED}, STALE_JUST_NOW,
-        ),
+        "for it they do": (on_knative() | {"pod": predictor_pod(LATELY_READY, of="v2", ready=True)}, {"inferenceservice": BLOCKED}, STALE_JUST_NOW),
     },
 )  # fmt: skip
 def test_since_when(objects, changes, late):

@@ -79,9 +79,7 @@ def two_containers() -> Document:
         (
             {"env": [{"valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}}]},
             {
-                "env": [
-                    {"valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "0"}}}
-                ]
+                "env": [{"valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "0"}}}]
             },
         ),
         ({"readinessProbe": {"initialDelaySeconds": 0}}, {"readinessProbe": {}}),

@@ -100,10 +100,7 @@ def test_what_the_webhook_admits_breaks_no_rule(spec):
         (gang(chat=1), f"{GANG}[chat]: there is no role chat"),
         (gang(prefill=-1), f"{GANG}[prefill]: must not be negative"),
         (gang(prefill=3), f"{GANG}[prefill]: 3 is more than the role's replicas, 2"),
-        (
-            {"template": {"gangSchedule": {"minRoleReplicas": {"chat": 1}}}},
-            "spec.template.gangSchedule.minRoleReplicas[chat]: there is no role chat",
-        ),
+        ({"template": {"gangSchedule": {"minRoleReplicas": {"chat": 1}}}}, "spec.template.gangSchedule.minRoleReplicas[chat]: there is no role chat"),
         (strategy(BY_GROUP, maxSurge=-1), f"{UPDATE}.maxSurge: must not be negative"),
         (strategy(BY_GROUP, maxSurge="some"), f"{UPDATE}.maxSurge: {PERCENT}"),
         ({"template": {"roles": []}}, "spec.template.roles: there must be a role"),
@@ -121,14 +118,8 @@ def test_what_the_webhook_admits_breaks_no_rule(spec):
         (roles({"partition": 1}), f"{ROLE}.partition: only goes with spec.rolloutStrategy.type RoleRollingUpdate"),
         ({**roles({"partition": "x"}), **strategy(BY_ROLE)}, f"{ROLE}.partition: {PERCENT}"),
         ({**roles({"maxUnavailable": 3}), **strategy(BY_ROLE)}, f"{ROLE}.maxUnavailable: 3 is more than the role's replicas, 2"),
-        (
-            {**roles({"maxUnavailable": "49%"}), **strategy(BY_ROLE)},
-            f"{ROLE}.maxUnavailable: 49% of 2 is 0, so that no rollout could begin",
-        ),
-        (
-            {**roles({"replicas": 0, "maxUnavailable": 1}), **strategy(BY_ROLE)},
-            f"{ROLE}.maxUnavailable: 1 is more than the role's replicas, 0",
-        ),
+        ({**roles({"maxUnavailable": "49%"}), **strategy(BY_ROLE)}, f"{ROLE}.maxUnavailable: 49% of 2 is 0, so that no rollout could begin"),
+        ({**roles({"replicas": 0, "maxUnavailable": 1}), **strategy(BY_ROLE)}, f"{ROLE}.maxUnavailable: 1 is more than the role's replicas, 0"),
     ],
 )  # fmt: skip
 def test_a_broken_rule_is_told_with_its_field(spec, said):

@@ -238,14 +238,7 @@ def test_count(parallelism, count):
             },
         ),
         (Resources(limits={"nvidia.com/gpu": 7}), {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}}),
-        (
-            Resources(claims=({"name": "gpu"},)),
-            {
-                "limits": {"nvidia.com/gpu": "1"},
-                "requests": {"nvidia.com/gpu": "1"},
-                "claims": [{"name": "gpu"}],
-            },
-        ),
+        (Resources(claims=({"name": "gpu"},)), {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}, "claims": [{"name": "gpu"}]}),
     ],
 )  # fmt: skip
 def test_the_users_resources_stay_but_for_that_key(given, made):

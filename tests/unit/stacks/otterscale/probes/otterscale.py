@@ -116,10 +116,7 @@ def rolled_out(wanted_: int, ready: int | None = None) -> Document:
     return {
         "observedGeneration": 1, "replicas": wanted_, "updatedReplicas": wanted_,
         "readyReplicas": ready, "availableReplicas": ready,
-        "conditions": [
-            condition("Available", "True" if ready >= wanted_ else "False"),
-            condition("Progressing", "True", "NewReplicaSetAvailable"),
-        ],
+        "conditions": [condition("Available", "True" if ready >= wanted_ else "False"), condition("Progressing", "True", "NewReplicaSetAvailable")],
     }  # fmt: skip
 
 
@@ -147,13 +144,8 @@ def pod(deployment: Document, n: int = 0, *patches: Document) -> Document:
             "spec": {"containers": containers},
             "status": {
                 "phase": "Running",
-                "conditions": [
-                    condition(each, "True") for each in ("PodScheduled", "Initialized", "Ready")
-                ],
-                "initContainerStatuses": [
-                    {"name": each["name"], **(up if each.get("restartPolicy") else done)}
-                    for each in inits
-                ],
+                "conditions": [condition(each, "True") for each in ("PodScheduled", "Initialized", "Ready")],
+                "initContainerStatuses": [{"name": each["name"], **(up if each.get("restartPolicy") else done)} for each in inits],
                 "containerStatuses": [{"name": each["name"], **up} for each in containers],
             },
         },

@@ -58,10 +58,7 @@ def unschedulable(message: str) -> Document:
     """A pod that no node has room for."""
     told = condition("PodScheduled", "False", "Unschedulable", message)
     return {
-        "status": {
-            "phase": "Pending", "conditions": [told], "initContainerStatuses": None,
-            "containerStatuses": None,
-        }
+        "status": {"phase": "Pending", "conditions": [told], "initContainerStatuses": None, "containerStatuses": None}
     }  # fmt: skip
 
 

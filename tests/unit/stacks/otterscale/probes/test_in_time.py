@@ -259,12 +259,8 @@ def again(proof, **options):
         "or its page says nothing of the engine": (*again(without_statistics()), PODS_AT_0, PODS_CLEAR),
         "or no pod can be reached": (*again(unreachable(in_service=True)), None, PODS_CLEAR),
         "or nobody judges silence": (*again(SILENT, settings=NOT_JUDGED), PODS_AT_0, PODS_CLEAR),
-        "a silence of before the crash gives nothing up: it is a doubt until it has settled": (
-            *again(unreachable(in_service=False)), PODS_AT_0, {},
-        ),
-        "a container that ended well is no crash": (
-            [(0, CRASHED), (300, restarted(300, 0, "Completed"), SILENT)], 420, {}, PODS_AT_0, PODS_CLEAR,
-        ),
+        "a silence of before the crash gives nothing up: it is a doubt until it has settled": (*again(unreachable(in_service=False)), PODS_AT_0, {}),
+        "a container that ended well is no crash": ([(0, CRASHED), (300, restarted(300, 0, "Completed"), SILENT)], 420, {}, PODS_AT_0, PODS_CLEAR),
         "a past crash begins nothing": ([(0, restarted(0), EARLY_SILENT)], 300, {}, {}, {}),
         "a pod that loads its model does not answer yet: without probes it is always Ready": (
             [(0, restarted(0), TOLD_SILENT)], 2400, {}, {"MetricsScrapeFailing": STARTUP}, {},
