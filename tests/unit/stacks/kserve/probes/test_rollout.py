@@ -43,11 +43,11 @@ WAITING = {"Ready": "Unknown IngressNotConfigured", "RoutesReady": "Unknown Ingr
 MOVING = {"Ready": "Unknown RolloutInProgress", "RoutesReady": "Unknown RolloutInProgress"}
 
 
-def propagated(service, spec=None, history=("v2", "v1")):
+def propagated(service, spec=None, history=("v2", "v1"), third=None):
     """What is said once KServe propagated this Knative Service over that history."""
     patches = {**recorded(*history), **(spec or {})}
     objects = as_propagated(on_knative(), service=service, inferenceservice=patches)
-    return seen(objects | {"third": revision("v3")})
+    return seen(objects | {"third": third or revision("v3")})
 
 
 ROUTES = [
@@ -173,16 +173,17 @@ BECAME_READY: Document = {
 
 
 @pytest.mark.parametrize(
-    ("third", "revisions", "reason", "minute"),
-    [(MADE, "v3, v2", c.REVISION_NOT_READY, 31), (BECAME_READY, "v3, v3", c.ROLLOUT_STUCK, 33)],
+    ("third", "revisions", "entries", "spec", "reason", "minute"),
+    [
+        (MADE, "v3, v2", "v2:100 L", {}, c.REVISION_NOT_READY, 31),
+        (BECAME_READY, "v3, v3", "v2:100 L", {}, c.ROLLOUT_STUCK, 33),
+        (MADE, "v3, v2", "v2:20 L, v2:80 -", percent(20), c.TRAFFIC, 31),
+    ],
 )
-def test_since_when(third, revisions, reason, minute):
+def test_since_when(third, revisions, entries, spec, reason, minute):
     """From when time is given: what a single pass cannot remember, objects tell."""
-    objects = as_propagated(
-        on_knative(), service=rerouted(revisions, "v2:100 L"), inferenceservice=recorded("v2", "v1")
-    )
-    found = only(seen(objects | {"third": revision("v3", third)}), reason)
-    assert found.created.minute == minute
+    found = propagated(rerouted(revisions, entries), spec, third=revision("v3", third))
+    assert only(found, reason).created.minute == minute
 
 
 def stalled(replicas, updated, available):
