@@ -1,8 +1,10 @@
 """Which pods are judged by their pages, at what cost, and the verdicts on recorded pages."""
 
+import csv
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 
@@ -31,7 +33,6 @@ from tests.unit.probes.runtime.scraped import (
     seconds,
     serving,
 )
-from tests.unit.probes.runtime.series import constant, last_time, series
 
 NEVER = None
 
@@ -320,6 +321,43 @@ def test_late_answers_go_on_while_requests_wait_and_none_finishes():
     hung_since = min(at for value, at in finished if value == finished[-1][0])
     # The window runs empty, and what is only inconclusive is given up two windows later.
     assert ended == max(told.reasons) > hung_since + 3 * window
+
+
+# Engines over time, from files: one line for each scrape.
+SERIES = Path(__file__).parents[3] / "data" / "series"
+
+
+def series(name: str):
+    """The page of a pod at each time that a file has a line for."""
+    found = _rows(name)
+    return lambda at: _page(at, found[at])
+
+
+def last_time(name: str) -> int:
+    """The time of the last line of a file."""
+    return int(max(_rows(name)))
+
+
+@cache
+def _rows(name):
+    lines = (SERIES / f"{name}.csv").read_text().splitlines()
+    found = csv.DictReader(line for line in lines if not line.startswith("#"))
+    return {
+        float(row.pop("seconds")): {key: float(value) for key, value in row.items()}
+        for row in found
+    }
+
+
+def _page(at, row):
+    counters = {
+        counter: constant(row[name]) for counter in Counter if (name := counter.name.lower()) in row
+    }
+    gauges = {name: row[name] for name in ("running", "kv_usage")}
+    return serving(at, counters, waiting=row["waiting"], capacity=row["waiting"], **gauges)
+
+
+def constant(value: float):
+    return lambda _: value
 
 
 def goes_on(pod, reason, page, *, since, until):

@@ -34,7 +34,7 @@ SIDE = "VLLM_NIXL_SIDE_CHANNEL_PORT"
 
 @rows(("of", "case"), CASES)
 def test_what_stands_in_an_object(of, case):
-    """`flags` of the picker are pairs, as the operator has them."""
+    """Flags of the picker are pairs, as the operator has them."""
     settings = {key: tuples(each) for key, each in case.get("operator", {}).items()}
     operator = replace(OPERATOR, **settings)
     kind, _, name = of.partition(" ")
@@ -129,10 +129,6 @@ def test_owner(uid):
         assert each["metadata"].get("ownerReferences") == ([owner] if owned else None)
 
 
-RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-
-
-TRACED = replace(OPERATOR, tracing_enabled=True, tracing_otel_endpoint="http://otel:4317")
 UNPACK, PROXY = "model-unpack", "routing-proxy"
 
 
