@@ -125,7 +125,7 @@ def replicas(wanted, ready):
     ("seen", "more", "changes", "told", "doubts"),
     {
         "the engine that was scraped": (OF_LAST_LIFE, [], began(2), [t.KV_CACHE], {}),
-        "one that began anew has not the faults of its last life: nothing is known of it": (OF_LAST_LIFE, [], began(3), [], IN_DOUBT),
+        "one that began again has not the faults of its last life: nothing is known of it": (OF_LAST_LIFE, [], began(3), [], IN_DOUBT),
         "a pod that was not scraped yet, as after a restart of the daemon": (NOT_SCRAPED, [], {}, [], IN_DOUBT),
         "another pod of that name": (samples(t.KV_CACHE, uid="earlier"), [], {}, [], IN_DOUBT),
         "nothing is scraped": (NONE, [], {}, [], {}),
