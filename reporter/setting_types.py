@@ -30,11 +30,6 @@ class Emit(StrEnum):
     FIRING = "firing"
 
 
-class Switched(StrEnum):
-    ON = "on"
-    OFF = "off"
-
-
 class StackMode(StrEnum):
     """Whether a stack is looked at.
 
@@ -153,12 +148,6 @@ def _is_address(text: str) -> str:
     return text
 
 
-def _switch(value: object) -> object:
-    """Return `on` and `off` unchanged, and anything else as a list."""
-    value = _mode(value)
-    return value if value in tuple(Switched) else _split(value)
-
-
 def _mode(value: object) -> object:
     """Turn YAML's booleans, which unquoted `on` and `off` are, back into words."""
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
@@ -182,19 +171,6 @@ def _thresholds_fit(values: dict[str, float]) -> dict[str, float]:
         if not 0 <= value <= known.most:
             raise ValueError(f"{name}={value:g} is not in 0 to {known.most:g}")
     return values
-
-
-def words_of(value: object) -> object:
-    """Return pairs with YAML's booleans as words; refuse numbers, which YAML may have changed."""
-    value = _pairs(value)
-    if not isinstance(value, dict):
-        return value
-    for flag, each in value.items():
-        if not isinstance(each, (bool, str)):
-            problem = "has no value" if each is None else "is not text; put it in quotes"
-            raise ValueError(f"{flag} {problem}")  # noqa: TRY004 - pydantic needs a ValueError
-    words = {True: "true", False: "false"}
-    return {key: words[each] if isinstance(each, bool) else each for key, each in value.items()}
 
 
 def _are_links(fields: dict[str, str]) -> dict[str, str]:
@@ -230,7 +206,7 @@ Seconds = Annotated[int, Field(ge=0, le=86_400)]
 Reasons = Annotated[
     tuple[str, ...],
     BeforeValidator(_split),
-    Allowed("reasons of the catalogue, comma-separated"),
+    Allowed("reasons of the catalogue, or runtime, comma-separated"),
 ]
 Namespace = Annotated[
     str, _fits(is_label, "the name of a namespace"), Allowed("the name of a namespace")
@@ -266,11 +242,6 @@ Graces = Annotated[
         "NAME=SECONDS, comma-separated, with reasons of the catalogue, "
         f"{', '.join(BUDGETS)}, and 0 to 86400"
     ),
-]
-RuntimeReasons = Annotated[
-    Switched | tuple[str, ...],
-    BeforeValidator(_switch),
-    Allowed("on, off, or runtime reasons, comma-separated"),
 ]
 Stacks = Annotated[
     dict[str, Annotated[StackMode, YamlSwitch]],

@@ -8,6 +8,7 @@ These settings are independent of stacks. Each stack adds its own in a subclass,
 `reporter.stacks.settings` joins them; code of a stack gets its own with `of`.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import cached_property
 from math import ceil
@@ -19,7 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from reporter import setting_types as t
 from reporter.catalogue.custom import extended
-from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
+from reporter.catalogue.pickers import FROM_PAGES
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, STALLED_IDLE, of_kind
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_PARTS, built_in
 from reporter.metrics.samples.window import MOST_SAMPLES
@@ -31,6 +32,9 @@ from reporter.model.stack import StackRows
 from reporter.model.text import meant
 
 ENV_PREFIX: Final = "STATUS_REPORTER_"
+
+RUNTIME: Final = "runtime"
+"""The reasons from the metrics of serving pods, in `--disable-reasons`."""
 
 _SCRAPE_SECONDS: Final = {t.ScrapeVia.APISERVER_PROXY: 60}
 _SCRAPE_SECONDS_DIRECT: Final = 15
@@ -50,6 +54,9 @@ class EvaluationSettings(BaseModel):
     known_stacks: ClassVar[tuple[StackRows, ...]] = ()
     """The stacks whose settings are included."""
 
+    gone: ClassVar[Mapping[str, str]] = {}
+    """Settings of earlier releases, and what to do instead."""
+
     network_policy_ignored: ClassVar[frozenset[str]] = frozenset(
         {"keda", "kaito-system", "kube-system", "monitoring"}
     )
@@ -67,10 +74,10 @@ class EvaluationSettings(BaseModel):
     """Reasons of your own; only in the file. See docs/custom-components.md."""
 
     grace: t.Graces = {}
-    """Grace of single reasons, which is the window of those from metrics, and the budgets of what
-    takes long: node-boot (900; then its Workspace counts as failed), model-startup (1800; unless a
-    startup probe sets a time), load-balancer (300; a Gateway without an address). Comma-separated
-    or repeated."""
+    """Grace of a reason (of one from metrics it is the window), or a budget of what takes long:
+    node-boot (900), after which a Workspace counts as failed; model-startup (1800), unless a
+    startup probe sets a time; load-balancer (300), for a Gateway's address. Comma-separated or
+    repeated."""
 
     model_namespaces: t.Selector = ""
     """Label selector of the namespaces whose models are judged; empty: all. The report lists the
@@ -82,15 +89,13 @@ class EvaluationSettings(BaseModel):
     weight_download_min_mbps: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] = 20.0
     """Slower than this is slow, in MB (1,000,000 bytes) a second; 0 reports no slow download."""
 
-    runtime_reasons: t.RuntimeReasons = t.Switched.ON
-    """Reasons from the metrics of serving pods: on, off, or only those named."""
-
     runtime_threshold: t.Thresholds = {}
-    """Thresholds of runtime reasons: NAME=VALUE, comma-separated or repeated."""
+    """Thresholds of reasons from metrics, such as kv-usage=0.9, comma-separated or repeated; see
+    docs/runtime.md."""
 
     scrape_via: Annotated[t.ScrapeVia, t.YamlSwitch] = t.ScrapeVia.AUTO
     """How pods are scraped: by their IP, through the API server, or not at all; auto: by IP in the
-    cluster."""
+    cluster, outside of it not at all."""
 
     scrape_interval_seconds: Annotated[
         int | None, Field(ge=1, le=3600), t.Allowed("a whole number from 1 to 3600")
@@ -102,7 +107,8 @@ class EvaluationSettings(BaseModel):
     fire."""
 
     disable_reasons: t.Reasons = ()
-    """Reasons that write no Events; the report still shows them."""
+    """Reasons that write no Events; the report still shows them. `runtime`: the metrics of serving
+    pods are not judged at all."""
 
     pod_logs: bool = False
     """Read the logs of containers that crash or do not get ready, for their causes and their last
@@ -116,11 +122,12 @@ class EvaluationSettings(BaseModel):
     """YAML file with a kind of model of your own, or folder of such files; see docs/dialects.md."""
 
     stacks: t.Stacks = {}
-    """Stacks of model deployments to look at, STACK=auto|on|off; all auto by default."""
+    """Stacks of model deployments to look at, STACK=auto|on|off; all auto by default. See
+    docs/stacks.md."""
 
     components: t.Components = {}
     """Shared parts, NAME=auto|on|off: expected if something needs them, always, or never; or
-    NAME=[NAMESPACE/]DEPLOYMENT: always, and where."""
+    NAME=[NAMESPACE/]DEPLOYMENT: always, and where. See docs/components.md."""
 
     istio_namespace: t.Namespaces = ("istio-system", "aks-istio-system")
     """Namespaces where istiod may be, comma-separated; the first one that has it counts."""
@@ -239,10 +246,10 @@ class EvaluationSettings(BaseModel):
         """Return how long something may take, whether or not graces are off."""
         return timedelta(seconds=self.grace.get(name, t.BUDGETS[name]))
 
-    def judges(self, reason: str) -> bool:
-        if isinstance(self.runtime_reasons, t.Switched):
-            return self.runtime_reasons is t.Switched.ON
-        return self.metrics_name(reason) in self.runtime_reasons
+    @property
+    def judges_runtime(self) -> bool:
+        """Tell whether the metrics of serving pods are judged."""
+        return RUNTIME not in self.disable_reasons
 
     def window_seconds(self, reason: str) -> int:
         """Return the window of a reason that comes from metrics, by the end of its name."""
@@ -309,22 +316,11 @@ class EvaluationSettings(BaseModel):
             return names
         declared: tuple[CustomComponent, ...] = info.data["custom_components"]
         known = [*(each.name for each in cls.built_in()), *(each.reason for each in declared)]
-        if info.field_name == "grace":
-            known += t.BUDGETS
+        known += t.BUDGETS if info.field_name == "grace" else (RUNTIME,)
         for name in names:
             if name not in known:
                 raise ValueError(f"{name!r} is not a reason{meant(name, known)}")
         return names
-
-    @field_validator("runtime_reasons")
-    @classmethod
-    def _are_runtime_reasons(cls, chosen: t.RuntimeReasons) -> t.RuntimeReasons:
-        known = list(map(cls.metrics_name, SWITCHED_NAMES))
-        for name in () if isinstance(chosen, t.Switched) else chosen:
-            if name not in known:
-                text = f"{name!r} is not a runtime reason{meant(name, known)}"
-                raise PydanticCustomError("runtime_reasons", "{text}", {"text": text})
-        return chosen
 
     @model_validator(mode="after")
     def _windows_fit_in_memory(self) -> Self:
@@ -377,7 +373,7 @@ class EvaluationSettings(BaseModel):
 
 class DaemonSettings(EvaluationSettings):
     scrape_port: t.Port = 5000
-    """Port of the metrics; plain vLLM has 8000."""
+    """Port of the metrics, unless the pod's stack names one; plain vLLM has 8000."""
 
     mirror_to_workload: bool = False
     """Also write each Event about a model on the model itself, in its namespace."""
@@ -386,11 +382,9 @@ class DaemonSettings(EvaluationSettings):
     """Alertmanagers that get alerts: each of a pair, comma-separated; `dns+http://...` stands for
     each address of a name."""
 
-    alertmanager_token_file: Path | None = None
-    """File with the token for Alertmanager; it is read for each request."""
-
-    alertmanager_ca_file: Path | None = None
-    """PEM file with the CA certificates for Alertmanager; the system's by default."""
+    alertmanager_credentials: Path | None = None
+    """Folder with `token` and `ca.crt` for Alertmanager, like that of a ServiceAccount; one of them
+    may be missing. The token is read for each request."""
 
     alert_fields: t.AlertFields = {}
     """What alerts have in addition: cluster=NAME, their label as in Prometheus; docs=URL, the

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from reporter.catalogue.custom.checks import MOST_LETTERS
 from reporter.catalogue.custom.extend import prefixes_of
-from reporter.catalogue.pickers import SWITCHED_NAMES
 from reporter.catalogue.resources import (
     BY_NAME,
     BY_NAME_VERBS,
@@ -26,7 +25,7 @@ from reporter.catalogue.resources import (
     VERBS,
     VOLUMES,
 )
-from reporter.catalogue.runtime import THRESHOLDS, of_kind
+from reporter.catalogue.runtime import THRESHOLDS
 from reporter.catalogue.shared_parts import shared_parts
 from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
@@ -73,9 +72,6 @@ def values_schema(text: str, catalogue: Catalogue) -> str:
         "maxLength": MOST_LETTERS,
         "pattern": f"^({'|'.join(_prefixes(catalogue))})[A-Z][A-Za-z0-9]*$",
     }
-    definitions["runtimeReason"]["enum"] = [
-        of_kind(each, catalogue.metrics_kind) for each in SWITCHED_NAMES
-    ]
     mode = {"$ref": "#/definitions/stackMode"}
     properties["stacks"]["properties"] = {each.name: mode for each in catalogue.stacks}
     place = {"$ref": "#/definitions/modeOrPlace"}

@@ -296,7 +296,7 @@ RUNTIME: Final = (
         window_seconds=600,
     ),
 )
-"""Serving; tuned by `--runtime-reasons`, `--grace` and `--runtime-threshold`."""
+"""Serving; tuned by `--disable-reasons`, `--grace` and `--runtime-threshold`."""
 
 RUNTIME_NAMES: Final = tuple(reason.name for reason in RUNTIME)
 

@@ -80,23 +80,27 @@ def variable_of(field: str) -> str:
     return ENV_PREFIX + field.upper()
 
 
-def _former() -> Mapping[str, str]:
-    """Return what to use instead of settings that are gone, by field."""
-    places = {
+_FORMER: Final[Mapping[str, str]] = {
+    **{
+        field: instead
+        for stack in stacks_of(FullProgramSettings())
+        for part in stack.settings()
+        for field, instead in part.gone.items()
+    },
+    **{
         f"{part}_{what}".replace("-", "_"): f"use --components {part}=[NAMESPACE/]DEPLOYMENT"
         for part in FullProgramSettings.placed_parts()
         for what in ("namespace", "deployment")
-    }
-    return places | _GONE
-
-
-_GONE: Final = {
+    },
     **{
         f"{name.replace('-', '_')}_budget_seconds": f"use --grace {name}=SECONDS"
         for name in BUDGETS
     },
     "runtime_window": "use --grace REASON=SECONDS",
+    "runtime_reasons": "use --disable-reasons runtime, or the names of some",
     "cluster_name": "use --alert-fields cluster=NAME",
+    "alertmanager_token_file": "use --alertmanager-credentials FOLDER, with token",
+    "alertmanager_ca_file": "use --alertmanager-credentials FOLDER, with ca.crt",
     "alert_docs_url": "use --alert-fields docs=URL",
     "alert_dashboard_url": "use --alert-fields dashboard=URL",
     "self_check_seconds": "a self-check is made every 10 minutes",
@@ -138,7 +142,7 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
     config = config or os.environ.get(CONFIG_VARIABLE)
     file = _read_file(Path(config)) if config else {}
     environment = _environment()
-    for field, instead in _former().items():
+    for field, instead in _FORMER.items():
         if variable_of(field) in os.environ:
             raise UsageError(f"{variable_of(field)} is gone: {instead}")
     layers = (
@@ -176,7 +180,7 @@ def misspelt_variables() -> list[str]:
     reporter's name.
     """
     known = {variable_of(field) for field in FullProgramSettings.model_fields} | {CONFIG_VARIABLE}
-    gone = set(map(variable_of, _former()))
+    gone = set(map(variable_of, _FORMER))
     warnings = []
     for name in sorted(os.environ):
         if name.startswith(ENV_PREFIX) and name not in known | gone:
@@ -193,8 +197,7 @@ def allowed(field: str) -> str:
             stacks = ", ".join(each.name for each in FullProgramSettings.known_stacks)
             parts = ", ".join(FullProgramSettings.known_parts())
             placed = ", ".join(FullProgramSettings.placed_parts())
-            text = part.text.replace("{stacks}", stacks).replace("{parts}", parts)
-            return text.replace("{placed}", placed)
+            return part.text.format(stacks=stacks, parts=parts, placed=placed)
     annotation = info.annotation
     if annotation is bool:
         return "true or false"
@@ -248,7 +251,7 @@ def _field_of(key: object, path: Path) -> str:
     field = str(key).replace("-", "_")
     if field in FullProgramSettings.model_fields:
         return field
-    if instead := _former().get(field):
+    if instead := _FORMER.get(field):
         raise UsageError(f"--config {path}: {_shown(key)} is gone: {instead}")
     known = [each.replace("_", "-") for each in FullProgramSettings.model_fields]
     hint = meant(field.replace("_", "-"), known)
@@ -321,6 +324,7 @@ def _given(field: str, layers: Sequence[_Layer]) -> tuple[str, object]:
 
 
 _CLUSTER: Final = "cluster"
+_OFF: Final = "; an empty name switches a component off"
 
 _Groups = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -331,19 +335,15 @@ _FIRST: Final[_Groups] = (
         "resync_seconds", "startup_grace_seconds", "grace", "model_namespaces",
     )),
     ("metrics of model pods", (
+        "scrape_via", "scrape_interval_seconds", "scrape_port", "runtime_threshold",
         "weight_download_window_seconds", "weight_download_min_mbps",
-        "runtime_reasons", "runtime_threshold",
-    )),
-    ("scraping of model pods", (
-        "scrape_via", "scrape_interval_seconds", "scrape_port",
     )),
     ("events", ("emit", "disable_reasons", "release_namespace", "mirror_to_workload")),
     ("alerts", (
-        "alertmanager_url", "alertmanager_token_file", "alertmanager_ca_file",
-        "alert_fields",
+        "alertmanager_url", "alertmanager_credentials", "alert_fields",
     )),
     ("logs of pods that crash", ("pod_logs", "log_signatures")),
-    ("components; an empty name switches one off", (
+    (f"components{_OFF}", (
         "components", "istio_namespace", "istiod_deployment",
         "gateway_auth_namespace", "gateway_auth_deployment",
         "azure_authz_namespace", "azure_authz_deployment", "bbr_namespace", "bbr_deployment",
@@ -369,8 +369,9 @@ def _of_stacks() -> Iterator[tuple[str, tuple[str, ...]]]:
             for field in part.model_fields
             if field not in DaemonSettings.model_fields
         )
+        named = any(FullProgramSettings.model_fields[each].annotation is str for each in fields)
         if fields:
-            yield f"{stack.project}; an empty name switches a component off", tuple(fields)
+            yield stack.project + _OFF * named, tuple(fields)
 
 
 GROUPS: Final[_Groups] = (*_FIRST, *_of_stacks(), *_LAST)
@@ -408,7 +409,7 @@ def add_setting_flags(parser: Parser, *, daemon: bool) -> None:
     parser.add_argument(
         "--config", metavar="PATH", help="file of settings, YAML; STATUS_REPORTER_CONFIG"
     )
-    parser.former = {flag_of(field): instead for field, instead in _former().items()}
+    parser.former = {flag_of(field): instead for field, instead in _FORMER.items()}
     for title, fields in GROUPS:
         # Flags of the cluster are needed so often that `--help` shows them.
         group = parser if title == _CLUSTER else parser.add_settings_group(title)
@@ -481,8 +482,8 @@ _METAVARS: Final = {
     "SECONDS": ("_seconds",),
     "ADDRESS": ("_address",),
     "SELECTOR": ("model_namespaces",),
+    "HOST": ("_hosts",),
     "NAMESPACE": ("_namespace",),
-    "FLAG=VALUE": ("_flags",),
     "NAME": ("_deployment", "_name", "_id", "context"),
     "LEVEL": ("_level",),
     "REASON": ("_reasons",),
@@ -492,7 +493,8 @@ _METAVARS: Final = {
     "MBPS": ("_mbps",),
     "PORT": ("_port",),
     "PATH": ("kubeconfig",),
-    "FILE": ("log_signatures", "dialects", "_file"),
+    "FOLDER": ("_credentials",),
+    "FILE": ("log_signatures", "dialects"),
     "URL": ("_url",),
 }
 """Metavars in the help, by the end of a setting's name; the first that fits counts."""

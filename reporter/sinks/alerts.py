@@ -182,12 +182,18 @@ class Address(NamedTuple):
 
 class AlertApi:
     def __init__(self, settings: DaemonSettings) -> None:
-        self._token_file = settings.alertmanager_token_file
-        ca_file = settings.alertmanager_ca_file
+        folder = settings.alertmanager_credentials
+        token, authority = (
+            folder / name if folder and (folder / name).exists() else None
+            for name in ("token", "ca.crt")
+        )
+        if folder and not token and not authority:
+            raise UsageError(f"--alertmanager-credentials {folder}: it has no token and no ca.crt")
+        self._token_file = token
         try:
-            self._tls = ssl.create_default_context(cafile=ca_file)
+            self._tls = ssl.create_default_context(cafile=authority)
         except (OSError, ssl.SSLError) as error:
-            raise UsageError(f"--alertmanager-ca-file {ca_file}: {error}") from None
+            raise UsageError(f"--alertmanager-credentials {authority}: {error}") from None
 
     async def post(self, session: aiohttp.ClientSession, address: Address, body: bytes) -> None:
         """Send alerts. Raises Invalid if some of them are refused; the others are then accepted."""

@@ -113,7 +113,7 @@ def _reason(name: str, judged: Judged, settings: EvaluationSettings) -> dict[str
         outcome, detail = "fault", clean(verdict.faults[name].text)
     elif name in verdict.why:
         outcome, detail = "not judged", verdict.why[name]
-    elif name in SWITCHED_NAMES and not settings.judges(name):
+    elif name in SWITCHED_NAMES and not settings.judges_runtime:
         outcome, detail = "off", ""
     else:
         outcome, detail = "clear", ""

@@ -190,12 +190,14 @@ async def test_a_certificate_and_a_token_from_files(tmp_path):
     runner.app.router.add_post("/prefix/api/v2/alerts", answer)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port, ssl_context=certificate(tmp_path)).start()
-    token = tmp_path / "token"
-    files = {"alertmanager_token_file": token, "alertmanager_ca_file": tmp_path / "ca.pem"}
+    token, credentials = tmp_path / "token", {"alertmanager_credentials": tmp_path}
+    token.write_text("gone\n")
+    (tmp_path / "ca.pem").rename(tmp_path / "ca.crt")
     named = Address(URL(f"https://127.0.0.1:{port}/prefix/api/v2/alerts"), "localhost")
     try:
         async with aiohttp.ClientSession() as session:
-            trusting = AlertApi(FullDaemonSettings(**files))
+            trusting = AlertApi(FullDaemonSettings(**credentials))
+            token.unlink()
             with pytest.raises(KubeError, match="No such file"):
                 await trusting.post(session, named, b"[]")
             token.write_text("first\n")
@@ -212,9 +214,9 @@ async def test_a_certificate_and_a_token_from_files(tmp_path):
         await runner.cleanup()
 
 
-async def test_a_file_of_certificates_that_is_not_there_ends_the_program(program, tmp_path):
-    wrong = {"alertmanager_url": "http://am:9093", "alertmanager_ca_file": tmp_path / "ca.crt"}
+async def test_credentials_that_are_not_there_end_the_program(program, tmp_path):
+    wrong = {"alertmanager_url": "http://am:9093", "alertmanager_credentials": tmp_path / "none"}
     replica = await program(**wrong).start()
     assert await replica.ended() == 2
-    assert "--alertmanager-ca-file" in replica.output
+    assert "--alertmanager-credentials" in replica.output
     assert "Traceback" not in replica.output

@@ -126,9 +126,6 @@ def test_a_mode_is_what_it_says(given, becomes):
     [
         ("scrape.via", "scrape_via", False, "off"),
         ("scrape.via", "scrape_via", "off", "off"),
-        ("runtime.reasons", "runtime_reasons", False, "off"),
-        ("runtime.reasons", "runtime_reasons", True, "on"),
-        ("runtime.reasons", "runtime_reasons", "off", "off"),
     ],
 )
 def test_on_and_off_are_what_they_say(value, field, given, *, becomes):

@@ -112,7 +112,7 @@
 {{- end -}}
 {{- end -}}
 {{- range .Values.disableReasons -}}
-{{- if not (has . $names) -}}
+{{- if not (has . (append $names "runtime")) -}}
 {{- fail (printf "disableReasons names %s, which is not a reason%s" . (include "status-reporter.meant" (list . $names))) -}}
 {{- end -}}
 {{- end -}}

@@ -24,7 +24,6 @@
   (list "pod-logs" $v.podLogs)
   (list "weight-download-window-seconds" $place.weightDownload.windowSeconds)
   (list "weight-download-min-mbps" $place.weightDownload.minMBps)
-  (list "runtime-reasons" (get $switched (toString $v.runtime.reasons) | default $v.runtime.reasons))
   (list "runtime-threshold" $v.runtime.thresholds)
   (list "scrape-via" (include "status-reporter.scrapeVia" .))
   (list "scrape-interval-seconds" $v.scrape.intervalSeconds)
@@ -33,8 +32,7 @@
   (list "disable-reasons" $v.disableReasons)
   (list "mirror-to-workload" $v.mirrorToWorkload)
   (list "alertmanager-url" (dig "urls" nil $alerts | default nil))
-  (list "alertmanager-token-file" (include "status-reporter.alertmanagerFile" (list . "token" "secret") | default nil))
-  (list "alertmanager-ca-file" (include "status-reporter.alertmanagerFile" (list . "ca" "configMap") | default nil))
+  (list "alertmanager-credentials" (ternary "/etc/alertmanager" nil (or (dig "token" "secret" "" $alerts) (dig "ca" "configMap" "" $alerts) | empty | not)))
   (list "alert-fields" ($fields | default nil))
   (list "release-namespace" .Release.Namespace)
   (list "istio-namespace" $place.istioNamespace)
@@ -54,7 +52,6 @@
   (list "node-provisioner-namespace" $place.nodeProvisioner.namespace)
   (list "stacks" $stacks)
   (list "components" ($components | default nil))
-  (list "otterscale-operator-flags" $place.otterscaleOperatorFlags)
   (list "otterscale-cluster-roles" $place.otterscaleClusterRoles)
   (list "modelserving-status" (include "status-reporter.modelServingStatus" .))
   (list "metrics-bind-address" (ternary ":8080" "0" $v.metrics.enabled))
@@ -94,15 +91,6 @@
 {{- end -}}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
-{{- end -}}
-{{- end -}}
-
-{{/* Where a Secret or a ConfigMap for Alertmanager is mounted; empty without one. */}}
-{{- define "status-reporter.alertmanagerFile" -}}
-{{- $root := index . 0 -}}
-{{- $source := dig (index . 1) dict ($root.Values.alertmanager | default dict) -}}
-{{- if get $source (index . 2) -}}
-/etc/alertmanager/{{ $source.key }}
 {{- end -}}
 {{- end -}}
 

@@ -77,7 +77,7 @@ def longest_window(settings: EvaluationSettings) -> timedelta:
 
 def objectives(settings: EvaluationSettings) -> Mapping[Latency, float]:
     """Return the latency objectives, in seconds."""
-    if not settings.judges(t.LATENCY):
+    if not settings.judges_runtime:
         return {}
     every = {kind: settings.threshold(each) for kind, each in OBJECTIVES.items()}
     return {kind: seconds for kind, seconds in every.items() if seconds}
@@ -87,13 +87,14 @@ def _answers(
     history: window.History, settings: EvaluationSettings
 ) -> Iterator[tuple[str, Mapping[str, Answer]]]:
     """Yield each enabled reason with the answers of its rules, by engine."""
-    if history.newest.target.picked is not None:
-        for reason in filter(settings.judges, PICKER_NAMES):
-            yield reason, judge_picker(history, reason, settings)
-        return
-    for reason, rule in DOWNLOAD_RULES.items():
+    is_picker = history.newest.target.picked is not None
+    for reason, rule in () if is_picker else DOWNLOAD_RULES.items():
         yield reason, {"": rule(history, _samples(history, reason, settings), settings)}
-    for reason in filter(settings.judges, t.RUNTIME_NAMES):
+    if not settings.judges_runtime:
+        return
+    for reason in PICKER_NAMES if is_picker else ():
+        yield reason, judge_picker(history, reason, settings)
+    for reason in () if is_picker else t.RUNTIME_NAMES:
         if not is_settled(history.newest):
             yield reason, {"": NOT_SETTLED}
         elif reason in POD_RULES:

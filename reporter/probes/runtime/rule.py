@@ -178,7 +178,7 @@ def preemption(window: Window, settings: EvaluationSettings) -> Answer:
     """Judge preemptions; those of a saturated cache are suppressed by its fault or wait for it."""
     if not _many(window, settings, _HALF):
         return CLEAR
-    if settings.judges(t.KV_CACHE) and _will_be_saturated(window, settings):
+    if _will_be_saturated(window, settings):
         return _FILLS_UP
     if not _many(window, settings) or not window.last_third().increase(Counter.PREEMPTIONS):
         return _STILL_PREEMPTS

@@ -282,7 +282,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             "Objects of the ModelService differ from what the operator creates.",
             trigger="An object that only monitoring or the endpoint picker's start needs is "
             "missing, one that should not exist does, or a field that the operator sets differs "
-            "(defaults and the forms of quantities aside); with --otterscale-operator-flags also "
+            "(defaults and the forms of quantities aside); by the operator's own arguments also "
             "an image, tracing or a token that those flags set. The operator's other settings are "
             "inferred from the objects that it created.",
             silent="Images, tracing and tokens for which no flag is given; replicas, the text of "

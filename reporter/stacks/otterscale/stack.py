@@ -127,7 +127,7 @@ OTTERSCALE: Final = Stack(
     pickers=reasons.PICKERS,
     words=StackWords(
         derived="the objects that should exist (images, tracing and tokens with "
-        "`--otterscale-operator-flags`), and phase, counters and Ready of the status",
+        "the operator's arguments), and phase, counters and Ready of the status",
         required="Deployment `model-operator-controller-manager`; the kinds of Gateway API, its "
         "Inference Extension, Istio and the Prometheus operator as far as a ModelService uses them",
     ),

@@ -14,7 +14,7 @@ from tests.unit.docs.pages import ROOT
 
 TAKE_ANY_TEXT = {
     "context", "kubeconfig", "release_namespace",
-    "alertmanager_token_file", "alertmanager_ca_file",
+    "alertmanager_credentials",
 }  # fmt: skip
 """Names of what is looked for elsewhere: a wrong one is not found there."""
 

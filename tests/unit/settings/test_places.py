@@ -13,6 +13,8 @@ GONE = {
     "lws_deployment": "use --components lws=[NAMESPACE/]DEPLOYMENT",
     "scrape_max_bytes": "pages may have 8 MiB",
     "node_boot_budget_seconds": "use --grace node-boot=SECONDS",
+    "runtime_reasons": "use --disable-reasons runtime, or the names of some",
+    "otterscale_operator_flags": "the operator's own arguments are read",
     "retry_period_seconds": "it is two fifteenths of --lease-duration-seconds",
 }
 

@@ -18,8 +18,7 @@ def of_set(reason):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"runtime_reasons": "inferencesetKVCache"}, "did you mean inferencesetKVCacheSaturated"),
-        ({"runtime_reasons": of_set(t.DOWNLOAD_SLOW)}, "is not a runtime reason"),
+        ({"disable_reasons": "inferencesetKVCache"}, "did you mean inferencesetKVCacheSaturated"),
         ({"grace": "inferencesetWeightDownloadSlo=5"}, "did you mean inferencesetWeightDownloadSlow"),
         ({"grace": of_set(t.KV_CACHE)}, "has no ="),
         ({"runtime_threshold": "kv-use=0.5"}, "did you mean kv-usage?"),
@@ -62,15 +61,6 @@ def test_window_of_a_download_reason(reason):
         grace=f"{of_set(reason)}=240", weight_download_window_seconds=90
     )
     assert settings.window_seconds(reason) == 240
-
-
-@pytest.mark.parametrize(
-    ("chosen", "judged"),
-    [("on", (True, True)), ("off", (False, False)), (f"{of_set(t.KV_CACHE)}", (True, False))],
-)
-def test_which_are_judged(chosen, judged):
-    settings = FullEvaluationSettings(runtime_reasons=chosen)
-    assert (settings.judges(t.KV_CACHE), settings.judges(t.BACKLOG)) == judged
 
 
 def settings(*argv):

@@ -95,8 +95,6 @@ def test_forms_of_flags(line, field, value):
         ("leader-elect: off", "leader_elect", False),
         ("scrape-via: off", "scrape_via", "off"),
         ("modelserving-status: off", "modelserving_status", "off"),
-        ("runtime-reasons: off", "runtime_reasons", "off"),
-        ("runtime-reasons: on", "runtime_reasons", "on"),
         ('resync-seconds: "30"', "resync_seconds", 30),
         ("", "resync_seconds", 60),
     ],

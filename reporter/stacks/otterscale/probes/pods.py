@@ -167,7 +167,7 @@ def _may_crash_again(scope: ModelServiceScope, pod: Pod) -> bool:
     """
     if not is_ready(pod) or pod.deleting:
         return False
-    if not scope.samples.scraping or not scope.settings.judges(SCRAPE_FAILING):
+    if not scope.samples.scraping or not scope.settings.judges_runtime:
         return False
     engine = _engine(pod)
     if engine is None or not is_error(last_end(engine)):

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from reporter.catalogue import resources as r
 from reporter.model import objects as o
 from reporter.probes.scope import SubjectScope
+from reporter.settings import EvaluationSettings
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale.manifests import names
@@ -27,7 +28,6 @@ from reporter.stacks.otterscale.reasons import (
     OPERATOR_NAMES,
     STACK,
 )
-from reporter.stacks.otterscale.settings import OtterscaleSettings
 from reporter.workload.pod import counts, is_ready
 
 _NOT_SHOWN: Final = OperatorSettings(provider=names.NONE, default_gateway_name="")
@@ -66,12 +66,8 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @cached_property
     def given(self) -> Given:
-        """The operator's settings that the user gives, and those in its own arguments.
-
-        They override what the operator's objects show; the user's settings come first.
-        """
-        settings = OtterscaleSettings.of(self.settings)
-        return {**_given_by_operator(self.snapshot, settings), **settings.operator_given}
+        """The operator's settings in its own arguments. They override what its objects show."""
+        return _given_by_operator(self.snapshot, self.settings)
 
     @cached_property
     def operator(self) -> OperatorSettings:
@@ -182,7 +178,7 @@ def _children_of(service: ModelService, snapshot: Snapshot) -> Children:
     )
 
 
-def _given_by_operator(snapshot: Snapshot, settings: OtterscaleSettings) -> Given:
+def _given_by_operator(snapshot: Snapshot, settings: EvaluationSettings) -> Given:
     """Return the settings in the arguments of the operator's own Deployment."""
     named, places = settings.place_of(STACK, OPERATOR_NAMES, OPERATOR_HOME)
     there = (snapshot[r.DEPLOYMENTS].get(place, name) for place in places for name in named)

@@ -113,7 +113,7 @@ def test_found_at_any_interval_with_any_jitter():
         ({"weight_download_min_mbps": 5}, NEVER),
         ({"weight_download_min_mbps": 10.1}, 60),
         ({"weight_download_min_mbps": 0}, NEVER),
-        ({"runtime_reasons": "off"}, 60),
+        ({"disable_reasons": "runtime"}, 60),
     ],
 )
 def test_settings(settings, when):

@@ -314,7 +314,7 @@ def test_histograms_without_an_objective_are_not_kept():
     assert objectives(FullEvaluationSettings()) == {Latency.TTFT: 10}
     settings = FullEvaluationSettings(runtime_threshold=["ttft-seconds=0", "e2e-seconds=3"])
     assert objectives(settings) == {Latency.E2E: 3}
-    assert not objectives(FullEvaluationSettings(runtime_reasons="off"))
+    assert not objectives(FullEvaluationSettings(disable_reasons="runtime"))
 
 
 maybe_number = st.none() | st.sampled_from([-1.0, 0.0, 0.5, 1.0, 7.0, 20e6, 1e15])

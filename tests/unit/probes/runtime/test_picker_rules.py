@@ -175,7 +175,7 @@ def test_the_words_say_how_many_pods_are_not_seen():
 @pytest.mark.parametrize(
     ("settings", "first"),
     [
-        ({"runtime_reasons": "off"}, NEVER),
+        ({"disable_reasons": "runtime"}, NEVER),
         ({"grace": {"inferencesetEPPNoEndpoints": 120}}, 120),
     ],
 )

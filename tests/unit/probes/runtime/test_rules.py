@@ -288,17 +288,14 @@ def test_the_global_grace_is_no_window(grace):
 @pytest.mark.parametrize(
     ("setting", "judged"),
     [
-        ("on", set(t.RUNTIME_NAMES)),
-        ("off", set()),
-        ((t.KV_CACHE, t.SCRAPE_FAILING), {t.KV_CACHE, t.SCRAPE_FAILING}),
+        ("", set(t.RUNTIME_NAMES)),
+        ("runtime", set()),
+        (FullEvaluationSettings.metrics_name(t.BACKLOG), set(t.RUNTIME_NAMES)),
     ],
 )
 def test_switching_off(setting, judged):
     for reason, fault in FAULTS.items():
-        named = setting
-        if not isinstance(setting, str):
-            named = tuple(map(FullEvaluationSettings.metrics_name, setting))
-        pod = Scraped(runtime_reasons=named)
+        pod = Scraped(disable_reasons=setting)
         pod.watch(fault.page, fault.window)
         assert (reason in pod.verdict.faults) == (reason in judged)
         assert {*pod.verdict.faults, *pod.verdict.doubts} <= judged | DOWNLOAD_RULES.keys()

@@ -17,6 +17,7 @@ from tests.unit.probes.building import (
     SINCE,
     Document,
     condition,
+    deployment,
     document,
     merged,
     namespace,
@@ -191,6 +192,13 @@ def evaluation(docs, *, name=NAME, ns=NS, settings=SETTINGS, samples=NONE, **rea
     service = snapshot[MODELSERVICES].get(ns, name)
     of_service = ModelServiceScope.of(MODELSERVICES, service, scope(snapshot, settings, samples))
     return evaluate_modelservice(of_service)
+
+
+def operator(*args: str):
+    """The operator's Deployment, with these arguments."""
+    container = {"name": "manager", "args": ["--leader-elect", *args]}
+    template = {"spec": {"template": {"spec": {"containers": [container]}}}}
+    return deployment("otterscale-system", "model-operator-controller-manager", template)
 
 
 def found(docs, **how):

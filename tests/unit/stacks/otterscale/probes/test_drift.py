@@ -13,14 +13,12 @@ from reporter.stacks.otterscale.reasons import (
     SERVICEACCOUNTS,
     SERVICEMONITORS,
 )
-from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import rows
 from tests.unit.probes.building import (
     ALL_CRDS,
     DELETING,
     FORBIDDEN,
     condition,
-    deployment,
     merged,
     namespace,
     says,
@@ -36,6 +34,7 @@ from tests.unit.stacks.otterscale.probes.otterscale import (
     healthy,
     modelservice,
     one,
+    operator,
     pods,
     without,
 )
@@ -229,13 +228,6 @@ def around():
     return [each for each in healthy() if each["kind"] in {"Namespace", "Gateway"}]
 
 
-def operator(*args: str):
-    """The operator's Deployment, with these arguments."""
-    container = {"name": "manager", "args": ["--leader-elect", *args]}
-    template = {"spec": {"template": {"spec": {"containers": [container]}}}}
-    return deployment("otterscale-system", "model-operator-controller-manager", template)
-
-
 def recovered():
     """Another gateway by default, no Istio, no token: what the operator makes then."""
     operator = OperatorSettings(
@@ -282,7 +274,6 @@ BY_ISTIO = [*made("only", NOW, **PLAIN), *around(), operator("--provider=istio")
 ONLY = [*made("only", OperatorSettings(), **PLAIN), *around()]
 ONLY_GONE = without(ONLY, ("DestinationRule", "only-epp"), ("HTTPRoute", "only"))
 TOLD_BY_ARGUMENTS = operator("--provider=istio", "--default-gateway-name", "inference")
-GIVEN = FullEvaluationSettings(otterscale_operator_flags={"provider": "none"})
 NO_AUTH = OperatorSettings(metrics_endpoint_auth=False)
 OTHERS = [
     each
@@ -344,7 +335,6 @@ NO_RULE = ("RouteNotReady", f"DestinationRule models/{EPP}")
             [("ObjectMissing", "HTTPRoute models/only"), ("RouteNotReady", "DestinationRule models/only-epp")],
         ),
         "its arguments": (BY_ISTIO, {"name": "only"}, [("RouteNotReady", "DestinationRule models/only-epp")]),
-        "a flag that is given counts before them, as before the operator is upgraded": (BY_ISTIO, {"name": "only", "settings": GIVEN}, []),
     },
 )  # fmt: skip
 def test_what_is_expected_of_the_operator(docs, how, expected):
@@ -372,11 +362,19 @@ def test_ready_says_that_there_is_no_route():
         (["--provider=istio", "--provider=none"], {"provider": "none"}),
         (["--default-gateway-name="], {"default_gateway_name": ""}),
         (["--default-gateway-name=$(GATEWAY)"], {}),
-        (["provider=istio", "--kit-image=x", "--provider"], {}),
+        (["provider=istio", "--provider"], {}),
+        (["--kit-image", "x", "--default-epp-image=a b"], {"kit_image": "x"}),
+        (["--provider=nginx", "--default-engine-image="], {}),
+        (["--metrics-endpoint-auth", "false"], {"metrics_endpoint_auth": True}),
+        (["--tracing-enabled=maybe", "--tracing-sampler=x"], {}),
+        (
+            ["-tracing-enabled=false", "--tracing-sampler-arg", "0.10"],
+            {"tracing_enabled": False, "tracing_sampler_arg": "0.10"},
+        ),
     ],
 )
 def test_arguments_as_go_reads_them(arguments, told):
-    """Only what all ModelServices rest on; images are compared where they are given."""
+    """Without what it would refuse, and without what refines something that is not given."""
     assert given_by(arguments) == told
 
 

@@ -1,4 +1,4 @@
-"""Images, tracing and tokens are compared where the operator's settings are given, and only there."""
+"""Images, tracing and tokens are compared where the operator's arguments give them, and only there."""
 
 import dataclasses
 import re
@@ -10,7 +10,6 @@ from reporter.stacks.otterscale import operator_flags as given
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.operator_flags import OPERATOR_FLAGS as RENDER_FLAGS
 from reporter.stacks.otterscale.reasons import MADE_DEPLOYMENTS
-from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import rows
 from tests.unit.probes.building import merged, snapshot_of
 from tests.unit.stacks.otterscale.probes.otterscale import (
@@ -23,6 +22,7 @@ from tests.unit.stacks.otterscale.probes.otterscale import (
     healthy,
     modelservice,
     one,
+    operator,
     pods,
 )
 
@@ -53,9 +53,10 @@ def flags_given(operator):
     return {given.FLAGS[flag]: value for flag, value in flags_of(operator).items()}
 
 
-def with_flags(**flags):
-    named = {field.replace("_", "-"): value for field, value in flags.items()}
-    return FullEvaluationSettings(otterscale_operator_flags=named)
+def with_flags(docs, flags):
+    """The same beside an operator with these flags."""
+    arguments = (f"--{field.replace('_', '-')}={value}" for field, value in flags.items())
+    return [*docs, operator(*arguments)]
 
 
 _EFFECT = re.compile(r" \((metrics|the gateway|its pods|requests)[^)]*\)")
@@ -63,12 +64,12 @@ _EFFECT = re.compile(r" \((metrics|the gateway|its pods|requests)[^)]*\)")
 
 def drift(docs, **flags):
     """What the one Event says differs; None if there is no drift."""
-    settings = with_flags(**flags)
-    if not found(docs, settings=settings):
+    docs = with_flags(docs, flags)
+    if not found(docs):
         return None
-    ((reason, _),) = found(docs, settings=settings)
+    ((reason, _),) = found(docs)
     assert reason == "Drift"
-    text = one(docs, "Drift", settings=settings).message.partition(": ")[2]
+    text = one(docs, "Drift").message.partition(": ")[2]
     return _EFFECT.sub("", text.partition("; the operator ")[0])
 
 
@@ -87,14 +88,12 @@ OPERATORS = [
 ]
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("made", OPERATORS)
 @pytest.mark.parametrize(
     "spec", [{}, {"prefill": None, "routingProxy": None}, {"inferencePool": None}]
 )
-def test_what_is_as_given_is_no_drift(operator, spec):
-    docs = made_by(operator, **spec)
-    settings = FullEvaluationSettings(otterscale_operator_flags=flags_of(operator))
-    assert found(docs, settings=settings) == []
+def test_what_is_as_given_is_no_drift(made, spec):
+    assert found(with_flags(made_by(made, **spec), flags_of(made))) == []
 
 
 VLLM, KIT = "ghcr.io/llm-d/llm-d-cuda:v0.5.1", "ghcr.io/kitops-ml/kitops:v1.11.0"
@@ -113,7 +112,7 @@ def each_of(places, has, should):
 
 
 @rows(
-    ("operator", "flags", "differs"),
+    ("made", "flags", "differs"),
     {
         "engine image": (OperatorSettings(), {"default_engine_image": "vllm:new"}, each_of(ENGINES, VLLM, "vllm:new")),
         "picker image": (OperatorSettings(), {"default_epp_image": "epp:new"}, [(f"{PICKER}.image", SCHEDULER, "epp:new")]),
@@ -140,8 +139,8 @@ def each_of(places, has, should):
         ),
     },
 )  # fmt: skip
-def test_what_is_not_as_given_is_named(operator, flags, differs):
-    docs = made_by(operator)
+def test_what_is_not_as_given_is_named(made, flags, differs):
+    docs = made_by(made)
     assert drift(docs, **flags) == "; ".join(
         f"{place} has {has} and should have {should}" for place, has, should in differs
     )
@@ -271,7 +270,7 @@ def test_a_default_gateway_that_is_given_makes_a_route_expected():
     """Of a single ModelService nothing else tells that there should be one."""
     docs = [each for each in by_default() if each["kind"] != "HTTPRoute"]
     assert found(docs) == []
-    told = found(docs, settings=with_flags(default_gateway_name="gone"))
+    told = found(with_flags(docs, {"default_gateway_name": "gone"}))
     assert told == [("ObjectMissing", f"HTTPRoute models/{NAME}")]
 
 

@@ -17,7 +17,7 @@ from reporter.model.instant import rfc3339
 from reporter.probes.reuse import Answered
 from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import resolve
-from reporter.setting_types import BUDGETS, Switched, TimeBudget
+from reporter.setting_types import BUDGETS, TimeBudget
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import rows
 from tests.unit.probes.building import at, condition, deployment, namespace, snapshot_of
@@ -228,7 +228,7 @@ UNSEEN = [*flipping(30)][1][1]
 SILENT, EARLY_SILENT = scraped(answered=False), scraped(answered=False, started=0)
 TOLD_SILENT, ANSWERED = (scraped(answered=each, silent=True, started=0) for each in (False, True))
 STARTUP = BUDGETS[TimeBudget.MODEL_STARTUP]
-NOT_JUDGED = ALONE.model_copy(update={"runtime_reasons": Switched.OFF})
+NOT_JUDGED = ALONE.model_copy(update={"disable_reasons": ("runtime",)})
 PODS_AT_0, PODS_CLEAR = {"PodsNotReady": 0}, {"PodsNotReady": 300}
 
 
