@@ -28,11 +28,12 @@ _SERVICE = ObjectRef("v1", "Service", "infra", _SECRET, "uid-s")
         "whose pods hold the devices": fired(message=f"pod llama-0: gpu-1 has no GPU left, infra/{_SECRET} holds 4"),
         "whose pods keep others away": fired(message=f"pod llama-0: pods that run there exclude it (infra/{_SECRET}: podAntiAffinity to a=b)"),
         "which pod of a driver fails": fired(message=f"pod llama-0: its pod infra/{_SECRET}-1.x there fails: no memory."),
+        "where a claim of that name is": fired(message="pod llama-0: its claim c does not exist; namespace their-own-words has one of that name"),
         "the same of a namespace's own Gateway": fired(HARNESS, related=GATEWAY, message=f"Service infra/{_SECRET} is away"),
     }
 )  # fmt: skip
 def _(_folder, record):
-    snapshot = snapshot_of(*OBJECTS, namespace("infra"))
+    snapshot = snapshot_of(*OBJECTS, *map(namespace, ("infra", _SECRET)))
     mirrors = [each.mirror for each in planned(record, snapshot=snapshot).writes]
     told = [each for each in mirrors if _SECRET in f"{each.message} {each.related}"]
     return Outcome(held=not told, figure=f"{len(mirrors)} mirror(s), {len(told)} tell it")

@@ -15,7 +15,9 @@ the Events on record, and only the difference is written. One episode of one fin
 - **On record and no longer in the report**: closed, once. A muted or stale one is marked.
 - **Not on record**: created. Faults go first (`Purpose`), so that none waits behind a thousand
   Ready Events. Writes whose echo the watch has not delivered yet count as on record (`overlay`), so
-  that a pass right after a write does not repeat it.
+  that a pass right after a write does not repeat it. If `MOST_OVER` earlier episodes of its key are
+  on record, it is not created: whoever breaks and mends models by the hundred must fill neither
+  etcd nor the memory for Events.
 
 The record is in the cluster, not in memory: a new leader continues where the last one stopped.
 
@@ -285,6 +287,10 @@ READY_PER_SECOND = 50
 """At the first start thousands of subjects are ready, and nobody waits for these Events."""
 
 
+MOST_OVER = 10
+"""Events of former episodes of one key from which on no other is created until one expires."""
+
+
 class Purpose(IntEnum):
     """Why an Event is written; the smaller goes first."""
 
@@ -355,6 +361,9 @@ def plan_events(
             continue
         record = by_name.get(name)
         if record is None:
+            before = records.of(finding.subject)
+            if sum(each.key == finding.key and not each.goes_on for each in before) >= MOST_OVER:
+                continue
             body = finding_event(finding, report.now, instance)
             place = finding.subject.namespace
             writes.append(Write(Purpose.FIRE, name, body, since=finding.since, place=place))

@@ -42,9 +42,10 @@ _PLACES: Final = re.compile(
 """How messages name an object: kind, namespace and name."""
 
 _NAMED: Final = re.compile(
-    r"(?<![\w./:-])([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)/[a-z0-9][-a-z0-9.]*+(?!:\w|[@/])"
+    r"(?<![\w./:-])(?:(?=[-a-z0-9]{1,63}/[a-z0-9][-a-z0-9.]*+(?!:\w|[@/]))|(?<=\bnamespace ))"
+    r"([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)(?![-a-z0-9])"
 )
-"""What may be the namespace and name of any object, but no image with a tag and no path."""
+"""What may be the namespace of a named object: no image with a tag and no path."""
 
 _ELSEWHERE: Final = (
     "something that it needs in another namespace does not work; "

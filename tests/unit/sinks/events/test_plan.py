@@ -14,6 +14,7 @@ from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFin
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.records import MUTED_ANNOTATION, SUBJECT_ANNOTATION, Records, record_of
 from reporter.sinks.events.plan import (
+    MOST_OVER,
     STATE_LABEL,
     Purpose,
     Written,
@@ -155,6 +156,16 @@ def test_causes_of_the_cluster_go_before_faults_of_a_model_and_of_each_the_oldes
     assert told == ["cluster", *(f"inferenceset/chat/m{age}" for age in (3, 2, 1))]
 
 
+def test_a_fault_that_comes_back_again_and_again_has_a_bounded_number_of_events():
+    """Whoever breaks and mends models by the hundred fills neither etcd nor our memory."""
+    began = [NOW - timedelta(minutes=2 * each) for each in range(2, MOST_OVER + 2)]
+    told = [stored(finding_event(finding(since=each), each, "pod"), state="over") for each in began]
+    assert planned(report(finding()), *told).writes == ()
+    assert len(planned(report(finding()), *told[1:]).writes) == 1
+    other = finding(subject=Subject(INFERENCESET_KIND, "chat", "other"))
+    assert len(planned(report(other), *told).writes) == 1
+
+
 def test_namespaces_take_turns_with_new_faults():
     """A tenant whose models fail by the thousand delays no fault of another one."""
     many = [
@@ -162,7 +173,8 @@ def test_namespaces_take_turns_with_new_faults():
         for age in (4, 3, 2)
     ]
     other = finding(subject=Subject(INFERENCESET_KIND, "quiet", "m"))
-    nodes = [finding(reason=CLUSTER_ISTIO, subject=CLUSTER, involved=replace(SPACE, name=name)) for name in "ab"]  # fmt: skip
+    places = [ObjectRef("v1", "Namespace", "", name) for name in "ab"]
+    nodes = [finding(reason=CLUSTER_ISTIO, subject=CLUSTER, involved=each) for each in places]
     plan = planned(report(*many, other, *nodes))
     told = [write.body["metadata"]["annotations"][SUBJECT_ANNOTATION] for write in plan.writes]
     models = ["inferenceset/loud/m4", "inferenceset/quiet/m", "inferenceset/loud/m3", "inferenceset/loud/m2"]  # fmt: skip
