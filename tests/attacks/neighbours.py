@@ -163,7 +163,14 @@ _ASKED = {"spec": {"targetRefs": [{"kind": "Gateway", "name": "gw"}]}}
 _CUSTOM = {"spec": {"action": "CUSTOM", "provider": {"name": "x"}}}
 _POOL_LIKE = document("InferencePool", "llama", _TENANT, {"spec": {"selector": {"matchLabels": _LABELS}}})  # fmt: skip
 
+_LATER = {"metadata": {"creationTimestamp": "2026-11-20T11:00:00Z"}}
+_RAY = [
+    *_SERVES, namespace("ray"), deployment("ray", "kuberay-operator", ready=0),
+    document("RayService", "ray", _VICTIM, {"metadata": {"generation": 2}, "spec": {}, "status": {"observedGeneration": 1}}),
+]  # fmt: skip
+
 _ROWS = {
+    "a Deployment called like the controller of its kind": (_RAY, [deployment(_TENANT, "kuberay-operator", _LATER)], []),
     "routes to its pool that its namespace does not permit": (_SERVES, _REFUSED, []),
     "a route that misses a pool of its name": (_SERVES, [_route(_TENANT, to=_TENANT, reason="BackendNotFound")], []),
     "a route to its pool, and to a Service that does not exist": (_SERVES, [_route(_TENANT, reason="BackendNotFound", more=[{"name": "x"}])], []),

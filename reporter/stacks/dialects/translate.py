@@ -199,10 +199,17 @@ class DialectScope(SubjectScope[o.KubeObject]):
         return f"; its controller, Deployment {down.namespace}/{down.name}, is not available{why}"
 
     def _down(self, through: Through) -> o.Deployment | None:
-        """Return one of the Deployments that a file names if none of them is available."""
+        """Return one of the Deployments that a file names if none of them is available.
+
+        Those of one namespace count, that of the oldest: a tenant may label another one like it.
+        """
         names, labels, places = through.names, through.labels, through.namespaces
-        found = deployments_like(self.snapshot, names=names, labels=labels, places=places)
-        return found[0] if found and not any(map(is_available, found)) else None
+        every = deployments_like(self.snapshot, names=names, labels=labels, places=places)
+        first = min(
+            every, key=lambda each: (f"{each.created or '~'}", each.namespace), default=None
+        )
+        found = [each for each in every if first is not None and each.namespace == first.namespace]
+        return first if not any(map(is_available, found)) else None
 
 
 def _listed(
