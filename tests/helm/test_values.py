@@ -1,5 +1,7 @@
 """Where each value ends up, and what is refused."""
 
+import re
+
 import pytest
 import yaml
 
@@ -153,6 +155,18 @@ def test_values_that_do_not_fit_together_are_not_installed(values, says):
     rendered = template(values)
     assert rendered.returncode != 0
     assert says in rendered.stderr
+
+
+def test_former_values_reach_the_check_that_says_what_to_use():
+    """The schema would only say that they are not allowed."""
+    schema = yaml.safe_load((REPORTER / "values.schema.json").read_text())
+    for path in yaml.safe_load((REPORTER / "files" / "gone.yaml").read_text()):
+        *parents, key = path.split(".")
+        node = schema
+        for parent in parents:
+            node = node["properties"][parent]
+        assert key not in node["properties"]
+        assert any(re.fullmatch(pattern, key) for pattern in node["patternProperties"]), path
 
 
 @pytest.mark.parametrize(
