@@ -115,6 +115,7 @@ def probed(**probe):
     return {"containers": [{"name": "vllm", "startupProbe": probe}, {"name": "proxy"}]}
 
 
+TEN_YEARS = timedelta(days=3650)
 OOM = {"reason": "OOMKilled", "exitCode": 137}
 KILLED = {"reason": "Error", "exitCode": 137}
 UNSET = [condition("PodReadyToStartContainers", "False", since=STARTED)]
@@ -179,6 +180,11 @@ JUDGED = {
         "CreatePodSandboxError", "no IP address left",
     ),
     "no status at all": found(msgspec.convert({"metadata": {"name": "p"}}, Pod), "not Ready yet", budget=BUDGET),
+    "a pod that had been Ready has no start-up: it is at fault since then": found(make_pod(ready_since=LATER), "no longer Ready", since=LATER),
+    "an absurd start-up probe does no harm": found(
+        make_pod(spec=probed(periodSeconds=2**31 - 1, failureThreshold=2**31 - 1)), "not Ready yet", since=STARTED, budget=TEN_YEARS,
+    ),
+    "on a node that is gone": found(make_pod(ready="True"), "node gone", "on node gpu-1, which is gone", nodes=[node("other")]),
     "on a node that is NotReady": found(make_pod(ready="True"), "node NotReady", "gpu-1", since=LATER, nodes=[node(ready="False")]),
     "on a node that does not answer": found(make_pod(ready="True"), "node not answering", "gpu-1", since=LATER, nodes=[node(ready="Unknown")]),
 }  # fmt: skip
@@ -215,21 +221,6 @@ def test_a_fault_of_a_main_container_is_of_no_init_container(state):
     assert (fault.cause in {"Error", "CrashLoopBackOff"}, fault.init_container) == (True, "")
 
 
-def test_an_absurd_startup_probe_does_no_harm():
-    probe = {"periodSeconds": 2**31 - 1, "failureThreshold": 2**31 - 1}
-    spec = {"containers": [{"name": "vllm", "startupProbe": probe}]}
-    assert judge(make_pod(spec=spec)).budget < timedelta.max
-
-
-def test_a_pod_that_had_been_ready_has_no_start_up():
-    """A pod that is no longer Ready is at fault since then."""
-    pod = make_pod(ready_since=LATER)
-    assert had_been_ready(pod)
-    fault = judge(pod)
-    assert fault.cause == "no longer Ready"
-    assert (fault.transition, fault.budget) == (moment(LATER), None)
-
-
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -249,16 +240,11 @@ def test_a_pod_had_been_ready_if_ready_changed_after_it_was_initialized(changes,
     assert had_been_ready(make_pod(**changes)) is expected
 
 
-def test_a_pod_on_a_node_that_is_gone_is_a_fault():
-    pod = make_pod(ready="True")
-    assert judge(pod, [node("other")]).detail == "on node gpu-1, which is gone"
-    assert judge(pod, None) is None
-
-
-def test_a_node_without_a_ready_condition_says_nothing():
-    """A node of unknown state does not count as lost."""
-    silent = msgspec.convert({"metadata": {"name": "gpu-1"}}, Node)
-    assert judge(make_pod(ready="True"), [silent]) is None
+@pytest.mark.parametrize(
+    "nodes", [None, [msgspec.convert({"metadata": {"name": "gpu-1"}}, Node)]], ids=["unknown", "silent"]
+)  # fmt: skip
+def test_a_node_of_unknown_state_does_not_count_as_lost(nodes):
+    assert judge(make_pod(ready="True"), nodes) is None
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_each_component(name, state, text, *, since, created):
     assert finding.governs is (component.row.governs and text.startswith("down"))
     assert (finding.transition, finding.created) == (since, created)
     assert (finding.exempt, finding.budget) == (False, None)
+    assert finding.cause == ("missing" if state is None else "no pods")
 
 
 def test_both_deployments_of_a_reason_are_judged():
