@@ -14,6 +14,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias, TypeVar
 
+import msgspec
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
@@ -178,8 +179,8 @@ class Tools:
     def _fetched(self, path: str) -> Json:
         url = self.arguments.url
         try:
-            found: object = json.loads(fetch(url, path))
-        except ValueError:
+            found: object = msgspec.json.decode(fetch(url, path))
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
             found = None
         if not isinstance(found, dict):
             raise UsageError(f"{url}{path}: not JSON; is this a {PROGRAM}?")
@@ -223,8 +224,12 @@ def _summary(report: Mapping[str, object], namespace: str, limit: int, *, everyt
         }
     findings, subjects = judged["findings"], judged["subjects"]
     lists = {
-        "findings": [each for each in findings if everything or each["disposition"] == "firing"],
-        "subjectsNotWell": [each for each in subjects if each["state"] not in {"serving", "idle"}],
+        "findings": [
+            each for each in findings if everything or each.get("disposition") == "firing"
+        ],
+        "subjectsNotWell": [
+            each for each in subjects if each.get("state") not in {"serving", "idle"}
+        ],
     }
     for name in ("unknown", "skipped", "mutes", "muteFaults", "notLookedAt"):
         if isinstance(entries := report.get(name), list) and entries:
@@ -233,8 +238,8 @@ def _summary(report: Mapping[str, object], namespace: str, limit: int, *, everyt
     repeated = {"derived", "events", "kind", *judged, *lists}
     summary: Json = {key: value for key, value in report.items() if key not in repeated}
     summary["counts"] = {
-        "findings": Counter(str(each["disposition"]) for each in findings),
-        "subjects": Counter(str(each["state"]) for each in subjects),
+        "findings": Counter(str(each.get("disposition")) for each in findings),
+        "subjects": Counter(str(each.get("state")) for each in subjects),
     }
     for name, every in lists.items():
         summary[name] = every[:limit]

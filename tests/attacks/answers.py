@@ -1,13 +1,18 @@
 """What answers in place of a daemon: `status` and `history` ask whatever address they are given."""
 
+import asyncio
 import gzip
 import json
 import threading
+from argparse import Namespace
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 from types import MappingProxyType
 
+from mcp.server.mcpserver.exceptions import ToolError
+
+from reporter.cli.assistant import Tools
 from reporter.cli.main import main
 from reporter.model.subject import Layer
 from reporter.model.text import has_unseen
@@ -150,3 +155,24 @@ def _(_folder):
     with _daemon(body.encode()) as url:
         ran = program("history", "--url", url)
     return Outcome(held=ran.status == 2 and not ran.failed, figure=ran.err.strip()[-100:])
+
+
+_ANSWERS_TO_TOOLS = {
+    "of a hundred thousand levels": b"[" * 100_000,
+    "of half a pair of surrogates": b'{"findings": [{"disposition": "firing", "message": "\\ud800"}]}',
+    "of findings without fields": b'{"findings": [{}], "subjects": [{}], "episodes": [{}]}',
+    "of what is no list": b'{"findings": 1, "subjects": "x", "episodes": {}}',
+}
+
+
+@attacks({f"an answer to an assistant {name}": body for name, body in _ANSWERS_TO_TOOLS.items()})
+def _(_folder, body):
+    told = []
+    with _daemon(body) as url:
+        tools = Tools(Namespace(url=url, sources=[]), None)
+        for ask in (tools.report, tools.history):
+            try:
+                told.append(json.dumps(asyncio.run(ask()), ensure_ascii=False).encode())
+            except ToolError as error:
+                told.append(f"{error}".encode())
+    return Outcome(held=len(told) == 2, figure=f"{told[0][:90]}")
