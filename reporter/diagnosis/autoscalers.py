@@ -10,7 +10,7 @@ core/scaleup/orchestrator and clusterstate.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -305,6 +305,11 @@ def why_none_can_come(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     if pools and len(full) == len(pools):
         return full[0]
     return _unusable(snapshot) if len(pools) == 1 else None
+
+
+def why_claims_wait(names: Iterable[str], snapshot: Snapshot) -> Diagnosis | None:
+    """Return why one of these NodeClaims becomes no node; None while all are on their way."""
+    return next(filter(None, (_claim_fault(each, snapshot) for each in names)), None)
 
 
 def _claim_fault(name: str, snapshot: Snapshot) -> Diagnosis | None:

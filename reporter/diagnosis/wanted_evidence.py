@@ -121,8 +121,11 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
             if _lacked_memory(pod, snapshot)
         ),
     ]
-    if of_nodes:
-        namespaces.setdefault(OF_NODES, frozenset(pod.metadata.uid for pod in of_nodes))
+    causes: frozenset[object] = frozenset(pod.metadata.uid for pod in of_nodes)
+    if _lacks_machines(report, snapshot):
+        causes |= {each.key for each in report.findings if _is_not_of_a_pod(each)}
+    if causes:
+        namespaces.setdefault(OF_NODES, causes)
     return WantedEvidence(
         namespaces=namespaces,
         pods=pods,
@@ -142,6 +145,15 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
         | {each.namespace for each in beyond}
         | ({OF_NODES} if OF_NODES in namespaces else frozenset()),
     )
+
+
+def _lacks_machines(report: Report, snapshot: Snapshot) -> bool:
+    """True if NodeClaims may say why a model has no pod yet: KAITO asks for them itself."""
+    return _serves(snapshot, NODECLAIMS) and any(map(_is_not_of_a_pod, report.findings))
+
+
+def _is_not_of_a_pod(finding: ResolvedFinding) -> bool:
+    return _is_open(finding) and finding.related.kind != PODS.kind
 
 
 def _lacked_memory(pod: Pod, snapshot: Snapshot) -> bool:
@@ -193,6 +205,8 @@ def _resources(
     for each in ON_DEMAND if waits else ():
         if each not in _OF_OTHERS and (not each.custom or _serves(snapshot, each)):
             yield each
+    if not waits and _lacks_machines(report, snapshot):
+        yield NODECLAIMS
     if any(
         each.disposition in _OPEN and reach.TIMED_OUT.search(each.message)
         for each in report.findings

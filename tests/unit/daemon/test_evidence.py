@@ -304,6 +304,16 @@ def test_what_is_wanted_for_a_pod_that_waits():
     assert wanted.at_fault == {"n", OF_NODES}
 
 
+@pytest.mark.parametrize("served", [set(), {"nodeclaims.karpenter.sh"}])
+def test_what_is_wanted_for_a_model_without_a_pod(served):
+    """Where there are NodeClaims, they and their Events may say why."""
+    workspace = ObjectRef("kaito.sh/v1beta1", "Workspace", "n", "w")
+    fault = finding("inferencesetInfraProvisioningFailed", related=workspace)
+    wanted = told(fault, served=served)
+    assert [each.plural for each in wanted.resources] == ["nodeclaims"] * len(served)
+    assert [*wanted.namespaces] == ["n", OF_NODES][: 1 + len(served)]
+
+
 def test_what_is_wanted_for_one_that_crashes():
     ended = {"terminated": {"exitCode": 1}}
     crashed = pod(

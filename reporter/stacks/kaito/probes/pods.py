@@ -1,12 +1,13 @@
 """Faults that Workspaces report, replicas and pods, nodes under pressure, and provisioning."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.catalogue.resources import NODES, PODS
+from reporter.catalogue.resources import NODECLAIMS, NODES, PODS
+from reporter.diagnosis.autoscalers import why_claims_wait
 from reporter.diagnosis.case import why_not_made
 from reporter.diagnosis.pod import why_job_fails
 from reporter.diagnosis.texts import Wording
@@ -15,6 +16,7 @@ from reporter.model.objects import Condition, Node, Pod
 from reporter.model.text import clean, cut
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.setting_types import TimeBudget
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kaito import reasons
 from reporter.stacks.kaito.objects import Workspace
@@ -77,6 +79,10 @@ class WorkspaceFault:
     lacks_pods: bool = False  # its StatefulSet has not created all pods
 
 
+_OF_BOOT: Final = frozenset({"device-missing", "node-not-joining", "node-starting"})
+"""Codes of what any new machine goes through."""
+
+
 def about_workspace(
     scope: AnyScope,
     workspace: Workspace,
@@ -98,7 +104,7 @@ def about_workspace(
         created=workspace.created,
         exempt=fault.exempt,
         # A refusal or a failure does not go away by waiting.
-        budget=fault.budget if why is None else None,
+        budget=fault.budget if why is None or why.code in _OF_BOOT else None,
         diagnosis=why,
     )
 
@@ -498,7 +504,32 @@ def probe_infra(scope: AnyScope) -> Iterator[Finding]:
             fault = _nodes_fault(nodes, claims, boot)
         else:
             continue
-        yield about_workspace(scope, workspace, fault, reason=reasons.MODEL_INFRA)
+        vague = fault.severity == _BOOTING
+        why = _why_no_machine(workspace, scope.snapshot) if vague else None
+        yield about_workspace(scope, workspace, fault, reason=reasons.MODEL_INFRA, why=why)
+
+
+def _why_no_machine(workspace: Workspace, snapshot: Snapshot) -> Diagnosis | None:
+    """Return why a NodeClaim becomes no node: a Workspace may say only that they are few."""
+    place = f"{workspace.namespace}/{workspace.name}"
+    return why_claims_wait(snapshot.entry(_claims, place, _claims) or (), snapshot)
+
+
+_OF_CLAIMS: Final = (
+    ("kaito.sh/workspacenamespace", "kaito.sh/workspace"),
+    ("karpenter.kaito.sh/workspace-namespace", "karpenter.kaito.sh/workspace-name"),
+)
+"""Labels of NodeClaims with the Workspace that they are for: of gpu-provisioner, of Karpenter."""
+
+
+def _claims(snapshot: Snapshot) -> Mapping[str, tuple[str, ...]]:
+    """Return the names of the NodeClaims by Workspace, `namespace/name`."""
+    return grouped(
+        (f"{each.metadata.label(namespace)}/{each.metadata.label(name)}", each.name)
+        for each in snapshot[NODECLAIMS]
+        for namespace, name in _OF_CLAIMS
+        if each.metadata.label(name) and not each.deleting
+    )
 
 
 def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> WorkspaceFault:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from reporter.catalogue.resources import NODECLAIMS
+from reporter.snapshot.snapshot import ResourceState, Served
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import (
@@ -151,7 +153,8 @@ def stack(*more: Document, **changes: Document | None):
             del objects[handle]
         else:
             objects[handle] = merged(objects[handle], patch)
-    return snapshot_of(*objects.values(), *more)
+    claims = {NODECLAIMS: ResourceState(Served.SERVED)}
+    return snapshot_of(*objects.values(), *more, declared=claims, unknown=claims)
 
 
 def without(snapshot, *resources):

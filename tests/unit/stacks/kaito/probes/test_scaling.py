@@ -8,7 +8,14 @@ from reporter.catalogue.resources import NODES
 from reporter.model.instant import parse_rfc3339
 from reporter.stacks.kaito.reasons import MODEL_INFRA, MODEL_NODE_PRESSURE, MODEL_SCALING
 from tests.tables import rows
-from tests.unit.probes.building import CREATED_AT, DELETING, SINCE_AT, condition, merged
+from tests.unit.probes.building import (
+    CREATED_AT,
+    DELETING,
+    SINCE_AT,
+    condition,
+    document,
+    merged,
+)
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,
     SET,
@@ -262,6 +269,32 @@ def test_every_failing_workspace_is_told():
 )
 def test_infrastructure_without_a_fault(patch):
     assert findings(stack(workspace=patch), MODEL_INFRA) == []
+
+
+FEW = claims("NodeClaimNotReady", "Ready NodeClaims are not enough")
+REFUSED = condition("Launched", "Unknown", "LaunchFailed", "403 Forbidden")
+JOINS = condition("Registered", "Unknown", "NodeNotFound", "no node")
+
+
+def nodeclaim(*items, workspace="qwen-a", namespace=NS):
+    labels = {"kaito.sh/workspace": workspace, "kaito.sh/workspacenamespace": namespace}
+    return document("NodeClaim", "ws1", "", {"metadata": {"labels": labels}}, conditions(*items))
+
+
+@rows(
+    ("claim", "code", "budget"),
+    {
+        "what the machine lacks": (nodeclaim(REFUSED), "capacity", None),
+        "a boot keeps its budget": (nodeclaim(JOINS), "node-not-joining", BOOT),
+        "that is on its way": (nodeclaim(), None, BOOT),
+        "of another workspace": (nodeclaim(REFUSED, workspace="qwen-b"), None, BOOT),
+        "of another namespace": (nodeclaim(REFUSED, namespace="other"), None, BOOT),
+    },
+)
+def test_why_node_claims_are_not_enough(claim, code, budget):
+    """A workspace may say only that they are few: each says itself what it waits for."""
+    finding = only(stack(claim, workspace=FEW), MODEL_INFRA)
+    assert (finding.diagnosis and finding.diagnosis.code, finding.budget) == (code, budget)
 
 
 TEXT = "2/2 ready; warning: worker node(s) under resource pressure: "
