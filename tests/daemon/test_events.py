@@ -4,13 +4,9 @@ import pytest
 
 from lab.sandbox import InjectedFault
 from tests.daemon.replica import passes, until
-from tests.daemon.stage import CHAT, GATEWAY, KAITO, READY, key_of
+from tests.daemon.stage import CHAT, GATEWAY, KAITO, READY
 
 KUBE_SYSTEM = {"namespace": "kube-system"}
-
-
-def counted(event) -> tuple[int, str]:
-    return event["count"], event["lastTimestamp"]
 
 
 async def test_refresh_costs_exactly_one_request(stage, inside):
@@ -31,23 +27,6 @@ async def test_refresh_costs_exactly_one_request(stage, inside):
     assert log.count(resource="events") == patches
 
 
-async def test_expired_event_is_written_anew_under_its_name(stage, inside):
-    """The API server drops Events after an hour; a fault that still fires is written again."""
-    replica = await inside().start()
-    await stage.all_ready()
-    stage.scale_kaito(0)
-    first = await stage.told(KAITO)
-    await replica.passes()
-    stage.clock.ahead = 7200.0
-    stage.sandbox.expire()
-    assert not stage.events()
-    again = await stage.told(KAITO)
-    assert again["metadata"]["name"] == first["metadata"]["name"]
-    assert again["metadata"]["uid"] != first["metadata"]["uid"]
-    await replica.passes(3)
-    assert [key_of(event) for event in stage.events()] == [KAITO], "no Ready is told again"
-
-
 async def test_event_that_somebody_deletes_is_written_anew(stage, inside):
     """This also holds right after our own write: its answer does not prove that the Event still exists."""
     await inside(resync_seconds=2).start()
@@ -63,21 +42,6 @@ def set_gateway(stage, message: str) -> None:
     status, reason = ("False", "AddressNotUsable") if message else ("True", "Programmed")
     says = ("Programmed", status, reason, message)
     stage.cluster.condition("gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw", says=says)
-
-
-@pytest.mark.quick
-async def test_recovery_changes_the_state_label_and_nothing_else(stage, inside):
-    """One patch closes an Event, which keeps its count and last-seen time."""
-    await inside(resync_seconds=60).start()
-    await stage.all_ready()
-    stage.scale_kaito(0)
-    fired = await stage.told(KAITO)
-    stage.sandbox.request_log.clear()
-    stage.scale_kaito(1)
-    over = await stage.told(KAITO, "over")
-    assert counted(over) == counted(fired)
-    assert stage.sandbox.request_log.count(verb="patch", resource="events") == 1
-    await stage.ready_again()
 
 
 @pytest.mark.quick

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import time
 from collections import Counter
 from datetime import datetime, timedelta
 
@@ -10,7 +9,7 @@ import pytest
 
 from lab.sandbox import InjectedFault
 from tests.daemon.replica import LONG_LEASE, SHORT_LEASE, Program, Replica, passes, until
-from tests.daemon.stage import BBR, CLUSTER_READY, KAITO, READY, key_of
+from tests.daemon.stage import BBR, KAITO, READY, key_of
 
 
 async def leader_of(stage, *replicas: Program) -> Program:
@@ -45,32 +44,6 @@ def counts(stage) -> Counter:
     return Counter(key_of(event) for event in stage.events())
 
 
-async def test_standby_takes_over_from_a_killed_leader(stage, program):
-    """Within the lease, with the episodes on record: no Event doubled, no Ready repeated."""
-    both = await two(program, **SHORT_LEASE)
-    await stage.all_ready()
-    leader = await leader_of(stage, *both)
-    standby = other(both, leader)
-    # The standby sees the fault begin before it sees the Event, by its own clock.
-    slow = InjectedFault(
-        action="slow", verbs=("create",), resources=("events",), seconds=2.0, times=1
-    )
-    stage.sandbox.faults.add(slow)
-    stage.scale_kaito(0)
-    fired = await stage.told(KAITO)
-    await standby.passes(1)
-    leader.send(signal.SIGKILL)
-    await leader.ended()
-    await until(lambda: holds(stage, standby), "the other one leads")
-    count = stage.events(KAITO)[0]["count"]
-    await until(lambda: stage.events(KAITO)[0]["count"] > count, "count rises")
-    assert stage.lease()["leaseTransitions"] == 1
-    stage.scale_bbr(0)
-    await stage.told(BBR)
-    assert counts(stage) == Counter([*READY, KAITO, BBR])
-    assert stage.events(KAITO)[0]["metadata"]["name"] == fired["metadata"]["name"]
-
-
 async def test_grace_goes_on_where_the_only_process_is_killed(stage, program):
     """A fault in its grace, of which no object says since when, keeps its start in the next process."""
     one = program("replica-a", **SHORT_LEASE | {"startup_grace_seconds": 300})
@@ -97,46 +70,6 @@ async def test_grace_goes_on_where_the_only_process_is_killed(stage, program):
         return abs(late - early) <= timedelta(seconds=1)
 
     await until(is_the_same, "the next process knows since when")
-
-
-async def test_leader_that_was_stopped_does_not_write_when_it_wakes(stage, program):
-    """Past its lease it is a standby; and after the pause it trusts nothing that it knew."""
-    both = await two(program, **SHORT_LEASE, resync_seconds=60)
-    await stage.all_ready()
-    leader = await leader_of(stage, *both)
-    standby = other(both, leader)
-    stage.scale_kaito(0)
-    await stage.told(KAITO)
-
-    async def all_counted() -> bool:
-        return await leader.writes() >= len([*READY, KAITO])
-
-    await until(all_counted, "each Event is counted")
-    written = await leader.writes()
-    leader.send(signal.SIGSTOP)
-    stopped = time.monotonic()
-    stage.scale_kaito(1)
-    await stage.told(KAITO, "over")
-    await stage.ready_again()
-    await until(lambda: time.monotonic() - stopped > 5.5, "the pause is long enough to count")
-    before = {event["metadata"]["name"]: event for event in stage.events()}
-    leader.send(signal.SIGCONT)
-    await until(lambda: leader.lines("process_paused"), "it has noticed")
-    await until(lambda: leader.lines("leading_stopped"), "it leads no more")
-    stage.scale_bbr(0)
-    await stage.told(BBR)
-
-    async def judges_again() -> bool:
-        found = await leader.dispositions()
-        return found.get(BBR) == "firing" and KAITO not in found
-
-    await until(judges_again, "it has read the cluster again")
-    assert await leader.writes() == written
-    assert not await leader.leads()
-    assert await standby.leads()
-    after = {event["metadata"]["name"]: event for event in stage.events()}
-    assert {name: after[name] for name in before} == before
-    assert counts(stage) == Counter([*READY, KAITO, CLUSTER_READY, BBR])
 
 
 @pytest.mark.quick

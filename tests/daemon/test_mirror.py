@@ -1,20 +1,15 @@
 """The daemon mirrors our Events on workload objects in the sandbox."""
 
-import asyncio
-import os
-import shutil
 import signal
 from collections import Counter
 
 import pytest
-from structlog.testing import capture_logs
 
 from lab.sandbox import InjectedFault
-from lab.sandbox.access import Rule
-from reporter.sinks.mirror import plan, writer
+from reporter.sinks.mirror import writer
 from reporter.sinks.mirror import writer as refusals
 from tests.daemon.replica import SHORT_LEASE, until
-from tests.daemon.stage import CHAT, CODE, INFRA, PODS, READY, SEARCH
+from tests.daemon.stage import CODE, INFRA, PODS, READY, SEARCH
 
 MIRRORING = {"mirror_to_workload": True}
 LABEL = "status-reporter.io/mirror"
@@ -91,30 +86,6 @@ async def test_off_writes_nothing_where_workloads_are(stage, inside):
     assert await replica.metric("mirror_writes_total") == 0
 
 
-async def test_the_steady_state_writes_nothing_until_a_refresh(stage, inside, monkeypatch):
-    """The Event in kube-system is refreshed once per resync, its mirror much less often."""
-    replica = await inside(**MIRRORING).start()
-    await all_mirrored(stage)
-    fail_pull(stage)
-    await stage.told(PODS)
-    first = await mirrored(stage, PULL)
-    before = writes(stage)
-    count = stage.events(PODS)[0]["count"]
-    await until(lambda: stage.events(PODS)[0]["count"] >= count + 4, "the Event is refreshed")
-    assert writes(stage) == before == len(MODELS) + 1
-    assert mirrors(stage, PULL) == [first]
-    monkeypatch.setattr(plan, "REFRESH_INTERVAL", plan.REWRITE_INTERVAL / 100)
-    await until(lambda: mirrors(stage, PULL)[0]["count"] > count, "the mirror is refreshed")
-    last = mirrors(stage, PULL)[0]
-    assert last["firstTimestamp"] == first["firstTimestamp"]
-    assert last["lastTimestamp"] >= first["lastTimestamp"]
-
-    async def is_counted():
-        return await replica.metric("mirror_writes_total", purpose="refresh", outcome="written")
-
-    await until(is_counted, "the refresh is counted")
-
-
 @pytest.mark.parametrize("closed", ["while nobody leads", "by the next leader"])
 async def test_a_failover_doubles_no_mirror_and_leaves_none_open(stage, program, closed):
     """The next leader applies each mirror once and reads none, as other writers may have changed them."""
@@ -153,37 +124,6 @@ def _quick(monkeypatch):
     monkeypatch.setattr(refusals, "LONGER", 1)
 
 
-@pytest.mark.usefixtures("_quick")
-@pytest.mark.parametrize("verb", ["create", "patch"])
-async def test_a_right_that_is_missing_is_said_and_disturbs_nothing(stage, inside, verb):
-    """The log names the namespace and the right to grant; Events in kube-system are still written."""
-    tenants = (CHAT, CODE, SEARCH)
-    stage.sandbox.access.deny(Rule(resources=("events",), verbs=(verb,), namespaces=tenants))
-    with capture_logs() as lines:
-        replica = await inside(**MIRRORING).start()
-        fail_pull(stage)
-        await stage.told(PODS)
-
-        async def all_refuse():
-            return await replica.metric("mirror_namespaces_refusing") == len(tenants)
-
-        await until(all_refuse, "each namespace refuses")
-    said = [line for line in lines if line["event"] == "mirrors_forbidden"]
-    assert sorted(line["namespace"] for line in said) == sorted(tenants)
-    assert {line["log_level"] for line in said} == {"error"}
-    assert "mirrorToWorkload=true" in said[0]["hint"]
-    assert await replica.metric("mirror_writes_total", outcome="refused") >= len(tenants)
-    assert mirrors(stage) == []
-    stage.sandbox.access.reset()
-    await mirrored(stage, PULL)
-    await until(
-        lambda: (
-            set(models(mirrors(stage, "inferencesetReady"))) | {f"{SEARCH}/mistral-7b"} == MODELS
-        ),
-        "all are there",
-    )
-
-
 async def test_events_are_not_delayed_by_mirrors_that_hang(stage, inside, monkeypatch):
     hang = InjectedFault(action="hang", resources=("events",), namespaces=(SEARCH,))
     stage.sandbox.faults.add(hang)
@@ -194,19 +134,3 @@ async def test_events_are_not_delayed_by_mirrors_that_hang(stage, inside, monkey
     await stage.told(INFRA)
     monkeypatch.setattr(writer, "YIELD_SECONDS", 0.01)
     await mirrored(stage, INFRA[0])
-
-
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
-async def test_kubectl_describe_shows_it(stage, inside, tmp_path):
-    await inside(**MIRRORING).start()
-    fail_pull(stage)
-    await mirrored(stage, PULL)
-    kubectl = await asyncio.create_subprocess_exec(
-        "kubectl", "--kubeconfig", str(stage.kubeconfig), "-n", SEARCH, "describe", "inferenceset",
-        "mistral-7b", stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "HOME": str(tmp_path), "KUBECACHEDIR": str(tmp_path)},
-    )  # fmt: skip
-    found, _ = await kubectl.communicate()
-    shown = found.decode().partition("\nEvents:")[2]
-    assert PULL in shown
-    assert "productionstack-status-reporter" in shown

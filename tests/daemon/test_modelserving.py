@@ -64,38 +64,6 @@ async def test_role_statuses_are_there_for_kubectl(stage, serving, inside, *, tm
     assert json.loads(found) == status_of(stage)["roleStatuses"]
 
 
-async def test_status_follows_a_scale_up_and_a_lost_pod_and_then_rests(stage, serving, inside):
-    """Kthena waits for the status at each move, so that it comes to rest only if all was right."""
-    daemon = await inside(**FULL).start()
-    stage.sandbox.create(modelserving())
-    await until(lambda: roles_of(stage) == running(0, 1), "all roles run")
-    stage.sandbox.scale(MODELSERVINGS, NAME, 3, namespace=NAMESPACE)
-    await until(lambda: roles_of(stage) == running(0, 1, 2), "all roles of three groups run")
-    serving.kthena.lose_pod(f"{NAME}-1-prefill-0-1")
-    await until(lambda: serving.at_rest, "the lost pod is made again")
-    lost = [state for role, state in serving.kthena.history if role.group == f"{NAME}-1"]
-    assert lost[-4:] == ["Creating", "Deleting", "Creating", "Running"]
-    counters = ("replicas", "currentReplicas", "updatedReplicas", "availableReplicas")
-    assert status_is(stage, **dict.fromkeys(counters, 3), observedGeneration=2)
-    before = writes(stage)
-    await daemon.passes(4)
-    assert writes(stage) == before > 0, "nothing is written while nothing changes"
-
-
-async def test_roles_mode_writes_nothing_but_the_roles(stage, inside):
-    await inside(modelserving_status="roles").start()
-    stage.sandbox.load([load_crd(), namespace()])
-    for each in plan(ModelServingWorld(stage.sandbox.create(modelserving()))).create:
-        if "prefill" not in each["metadata"]["name"]:
-            stage.sandbox.create(each)
-    await until(lambda: roles_of(stage), "the roles are there")
-    assert {*status_of(stage)} == {"roleStatuses"}
-    states = dict(zip(ROLES, ("NotFound", "Creating", "Creating"), strict=True))
-    assert roles_of(stage) == [
-        (f"{NAME}-{group}", role, state) for group in (0, 1) for role, state in states.items()
-    ]
-
-
 @pytest.mark.quick
 async def test_off_writes_nothing(stage, serving, inside):
     daemon = await (await inside().start()).ready()

@@ -18,8 +18,6 @@ from tests.daemon.replica import until
 from tests.daemon.stage import CLUSTER_READY, CODE, INFRA, KAITO, PODS, READY, key_of
 
 UNKNOWN = ("clusterStatusUnknown", "cluster")
-CRD_MISSING = ("clusterCRDMissing", "cluster")
-SCALED_OBJECTS = "scaledobjects.keda.sh"
 
 
 def told_once(stage, *warnings: tuple[str, str]) -> bool:
@@ -117,27 +115,6 @@ async def test_api_server_that_restarts_is_found_again(stage, inside):
     await stage.told(KAITO)
     await replica.passes()
     assert told_once(stage, KAITO)
-
-
-@pytest.mark.quick
-async def test_crd_that_goes_and_comes_back(stage, inside):
-    """The missing CRD is reported, its return clears the fault, and the kind is watched again."""
-    crds = "customresourcedefinitions.apiextensions.k8s.io"
-    replica = await inside().start()
-    await stage.all_ready()
-    definition = stage.sandbox.get(crds, SCALED_OBJECTS)
-    stage.cluster.remove_crd(SCALED_OBJECTS)
-    event = await stage.told(CRD_MISSING)
-    assert SCALED_OBJECTS in event["message"]
-    assert await replica.metric("resource_state", resource=SCALED_OBJECTS, state="absent") == 1
-    for field in ("uid", "resourceVersion", "creationTimestamp"):
-        definition["metadata"].pop(field, None)
-    stage.sandbox.load([definition])
-    await stage.told(CRD_MISSING, "over")
-    await until(lambda: stage.sandbox.faults.open_watches(SCALED_OBJECTS), "it is watched again")
-    await stage.ready_again()
-    await replica.passes()
-    assert [key_of(event) for event in stage.warnings()] == [CRD_MISSING]
 
 
 @pytest.mark.quick

@@ -64,33 +64,6 @@ async def test_creation(sandbox: Sandbox, controllers: Controllers):
     }
 
 
-async def test_scale_to_zero(sandbox: Sandbox, controllers: Controllers):
-    """A Deployment scaled to zero has no pods and no counts, and still is Available."""
-    sandbox.create(made("d", replicas=2))
-    await controllers.settled()
-    before = found(sandbox)["status"]["conditions"]
-    sandbox.scale("deployments.apps", "d", 0, namespace="default")
-    await controllers.settled()
-    assert sandbox.list("pods") == []
-    status = found(sandbox)["status"]
-    assert {key: value for key, value in status.items() if key != "conditions"} == {
-        "observedGeneration": 2
-    }
-    assert status["conditions"] == before
-
-
-async def test_scale_up(sandbox: Sandbox, controllers: Controllers):
-    """Scaling adds pods and keeps those that are there."""
-    sandbox.create(made("d", replicas=1))
-    await controllers.settled()
-    (first,) = sandbox.list("pods")
-    sandbox.scale("deployments.apps", "d", 3, namespace="default")
-    await controllers.settled()
-    assert first["metadata"]["name"] in {pod["metadata"]["name"] for pod in sandbox.list("pods")}
-    assert found(sandbox)["status"]["readyReplicas"] == 3
-    assert len(sandbox.list("replicasets.apps")) == 1
-
-
 async def test_pods_that_are_not_ready(sandbox: Sandbox, controllers: Controllers):
     """The status follows the readiness of pods; the rollout stays finished."""
     sandbox.create(made("d", replicas=1))
@@ -109,17 +82,6 @@ async def test_pods_that_are_not_ready(sandbox: Sandbox, controllers: Controller
     }
 
 
-async def test_deleted_pods_come_back(sandbox: Sandbox, controllers: Controllers):
-    """A pod that is deleted is replaced."""
-    sandbox.create(made("d", replicas=1))
-    await controllers.settled()
-    (pod,) = sandbox.list("pods")
-    sandbox.delete("pods", pod["metadata"]["name"], namespace="default")
-    await controllers.settled()
-    (other,) = sandbox.list("pods")
-    assert other["metadata"]["uid"] != pod["metadata"]["uid"]
-
-
 async def test_new_template(sandbox: Sandbox, controllers: Controllers):
     """A changed template makes new pods of a new ReplicaSet."""
     sandbox.create(made("d", replicas=1))
@@ -133,16 +95,6 @@ async def test_new_template(sandbox: Sandbox, controllers: Controllers):
     replica_sets = sandbox.list("replicasets.apps")
     counts = {(item["spec"]["replicas"], item["status"]["replicas"]) for item in replica_sets}
     assert counts == {(0, 0), (1, 1)}
-
-
-async def test_deletion(sandbox: Sandbox, controllers: Controllers):
-    """What a Deployment owned goes with it."""
-    sandbox.create(made("d", replicas=2))
-    await controllers.settled()
-    sandbox.delete("deployments.apps", "d", namespace="default")
-    for _ in range(3):
-        await controllers.settled()
-    assert sandbox.list("pods") + sandbox.list("replicasets.apps") == []
 
 
 async def test_loaded_deployments_are_left_alone(sandbox: Sandbox):

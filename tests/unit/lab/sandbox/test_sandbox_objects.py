@@ -5,13 +5,12 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from lab.sandbox import ApiError, Sandbox
+from lab.sandbox import Sandbox
 from tests.api_behaviour.api_client import (
     Api,
     config_map,
     definition,
     deployment,
-    eventually,
     old_event,
 )
 
@@ -95,30 +94,6 @@ async def test_periodic_bookmarks():
                 "resourceVersion": str(sandbox.storage.version)
             }
             assert await silent.next_or_end() is None
-
-
-def test_methods_without_a_server(sandbox: Sandbox):
-    """Objects can be handled without starting anything."""
-    made = sandbox.create(within("default", deployment("d")))
-    assert made["metadata"]["generation"] == 1
-    sandbox.scale("deployments.apps", "d", 3, namespace="default")
-    status = {"status": {"readyReplicas": 1}}
-    found = sandbox.patch(
-        "deployments.apps", "d", status, namespace="default", subresource="status"
-    )
-    assert (found["spec"]["replicas"], found["status"]["readyReplicas"]) == (3, 1)
-    found["metadata"]["labels"] = {"a": "b"}
-    sandbox.replace(found)
-    assert len(sandbox.list("deployments.apps", label_selector="a=b")) == 1
-    sandbox.delete("deployments.apps", "d", namespace="default")
-    assert sandbox.get("deployments.apps", "d", namespace="default") is None
-
-
-def test_methods_refuse_like_the_server(sandbox: Sandbox):
-    """A refusal is an ApiError with the code of the answer."""
-    with pytest.raises(ApiError) as caught:
-        sandbox.create(within("nowhere", config_map("a")))
-    assert (caught.value.code, caught.value.reason) == (404, "NotFound")
 
 
 def test_given_objects_are_not_changed(sandbox: Sandbox):
@@ -205,18 +180,6 @@ def test_load_skips_what_the_server_could_not_hold(sandbox: Sandbox):
     assert [item["metadata"]["name"] for item in sandbox.list("events")] == ["good"]
 
 
-def test_load_serves_several_versions(sandbox: Sandbox):
-    """Objects of two versions of a kind without definition share one storage."""
-    for version, name in (("v1", "a"), ("v1beta1", "b")):
-        obj = {
-            "apiVersion": f"example.com/{version}",
-            "kind": "Widget",
-            "metadata": {"name": name, "namespace": "default"},
-        }
-        sandbox.load([obj])
-    assert [item["metadata"]["name"] for item in sandbox.list("widgets.example.com")] == ["a", "b"]
-
-
 def test_load_of_definitions(sandbox: Sandbox):
     """A definition in the dump is used, wherever it stands."""
     crd = definition("widgets")
@@ -251,18 +214,3 @@ def test_load_of_resource_lists(sandbox: Sandbox):
     sandbox.load([document])
     resource = sandbox.resource("nodepools.karpenter.sh")
     assert (resource.namespaced, resource.status, resource.short_names) == (False, True, ("np",))
-
-
-async def test_stop_ends_watches():
-    """Stopping ends open watches cleanly."""
-
-    async def is_open() -> bool:
-        return sandbox.faults.open_watches() > 0
-
-    async with aiohttp.ClientSession() as session:
-        sandbox = Sandbox()
-        await sandbox.start()
-        async with Api(session, sandbox.url).watch("/api/v1/pods") as stream:
-            await eventually(is_open)
-            await sandbox.stop()
-            assert await stream.next_or_end() is None

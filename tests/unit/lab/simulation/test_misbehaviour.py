@@ -3,7 +3,6 @@
 import gzip
 from collections.abc import AsyncIterator, Callable
 
-import aiohttp
 import pytest
 
 from lab.simulation import Misbehaviour, ModelPod
@@ -68,19 +67,3 @@ async def test_seen(pod: ModelPod, kind: Misbehaviour):
     assert looks_so(got)
     pod.misbehave(None)
     assert Page((await get(pod)).body.decode()).sum("vllm:num_requests_running") == 9
-
-
-async def test_drip_goes_on(pod: ModelPod):
-    """A drip never lets a client wait long for the next byte, so that only a deadline ends it."""
-    pod.misbehave(Misbehaviour.SLOW_DRIP)
-    got = await get(pod, limit=3)
-    assert (got.ended, len(got.body)) == ("enough", 3)
-
-
-async def test_redirect_elsewhere(pod: ModelPod):
-    """A redirect to another pod leads there whoever follows."""
-    async with ModelPod(host="127.0.0.2") as other, aiohttp.ClientSession() as session:
-        pod.misbehave(Misbehaviour.REDIRECT, location=other.url)
-        async with session.get(pod.url) as response:
-            assert (response.status, str(response.url)) == (200, other.url)
-        assert (pod.requests, other.requests) == (1, 1)

@@ -5,14 +5,12 @@ import socket
 import warnings
 from collections.abc import AsyncIterator
 
-import aiohttp
 import pytest
 
 from lab.simulation import Misbehaviour, ModelPod, Phase
 from lab.simulation.metrics_page import CONTENT_TYPE
 from tests.api_behaviour.api_client import eventually
 from tests.unit.lab.simulation.plain_client import get
-from tests.unit.lab.simulation.reading_pages import Page
 
 
 class Clock:
@@ -36,13 +34,6 @@ async def _pod(clock: Clock) -> AsyncIterator[ModelPod]:
         yield pod
 
 
-async def page_of(pod: ModelPod) -> Page:
-    """Scrape a pod with an ordinary client."""
-    async with aiohttp.ClientSession() as session, session.get(pod.url) as response:
-        assert response.status == 200
-        return Page(await response.text())
-
-
 async def test_answer(pod: ModelPod):
     """The page comes with its length and its type."""
     got = await get(pod)
@@ -52,15 +43,6 @@ async def test_answer(pod: ModelPod):
     assert (await get(pod, "/health")).status == 200
     assert (await get(pod, "/none")).status == 404
     assert pod.requests == 1
-
-
-async def test_time_passes(pod: ModelPod, clock: Clock):
-    """Totals follow the clock of the pod."""
-    clock.now += 60
-    assert (await page_of(pod)).sum("vllm:request_success_total") == 150
-    pod.become(Phase.SATURATED, kv_usage=0.99)
-    assert (await page_of(pod)).sum("vllm:kv_cache_usage_perc") == 0.99
-    assert pod.requests == 2
 
 
 @pytest.mark.parametrize("phase", [Phase.SHUTTING_DOWN, Phase.LOADING_REFUSED])
@@ -93,17 +75,6 @@ async def test_one_client_at_a_time(pod: ModelPod):
     writer.transport.abort()
     got = await get(pod)
     assert b"kaito_model_download_speed_bytes_per_second 1.5e+08\n" in got.body
-
-
-async def test_same_port_on_many_addresses():
-    """Pods may have addresses of their own and KAITO's port, as in a cluster."""
-    port = _free_port()
-    async with ModelPod(host="127.0.1.1", port=port) as one:
-        async with ModelPod(host="127.0.1.2", port=port) as other:
-            assert [(await get(pod)).status for pod in (one, other)] == [200, 200]
-            assert one.port == other.port
-        with pytest.raises(OSError, match="in use"):
-            ModelPod(host="127.0.1.1", port=port)
 
 
 async def test_end_leaves_nothing():
