@@ -7,8 +7,13 @@ from typing import NamedTuple
 from reporter.catalogue.resources import ENVOYFILTERS, EVENTS
 from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant
+from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import CLUSTER, CLUSTER_KIND, NAMESPACE_KIND, ObjectRef, Subject
 from reporter.resolution import Memory, resolve
+from reporter.resolution.grace import Fault
+from reporter.resolution.memory import FaultMemory, fault_key
+from reporter.resolution.records import Records
+from reporter.resolution.state import PassState
 from reporter.sinks.events.plan import finding_event, ready_event
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
@@ -52,6 +57,46 @@ def finding(reason: str, name: str = "x", **fields) -> Finding:
         "cause": f"cause of {name}",
     }  # fmt: skip
     return Finding(**values | fields)
+
+
+def fault_of(found: Finding, **fields) -> Fault:
+    """A fault that began at noon, and whose grace is over."""
+    values = {
+        "clock": fault_key(found), "finding": found, "says": found, "since": NOON,
+        "first_seen": START.boot, "ripe": True, "remaining": timedelta(0), "next_in": None,
+        "began_seen": {},
+    }  # fmt: skip
+    return Fault(**values | fields)
+
+
+def remembered(found: Finding, **fields) -> FaultMemory:
+    """What is remembered of such a fault."""
+    values = {
+        "since": NOON, "first_seen": START.boot, "last_seen": START.boot, "ripe": True,
+        "fired": False, "uid": found.related.uid, "finding": found, "began_seen": {},
+    }  # fmt: skip
+    return FaultMemory(**values | fields)
+
+
+def line_of(found: Finding, **fields) -> ResolvedFinding:
+    """The line of a finding that fires since noon, without a text."""
+    row = BY_NAME[found.reason]
+    values = {
+        "reason": found.reason, "layer": row.layer, "type": row.type, "subject": found.subject,
+        "involved": found.involved, "related": found.related, "disposition": Disposition.FIRING,
+        "message": "", "cause": "", "since": NOON,
+    }  # fmt: skip
+    return ResolvedFinding(**values | fields)
+
+
+def pass_state(**fields) -> PassState:
+    """A pass at noon that has seen nothing."""
+    values = {
+        "evaluation": Evaluation((), (), ()), "snapshot": Snapshot(), "now": START,
+        "settings": FullEvaluationSettings(), "single_pass": None, "memory": Memory(),
+        "records": Records(),
+    }  # fmt: skip
+    return PassState(**values | fields)
 
 
 ROUTER = ObjectRef("apps/v1", "Deployment", "kaito-system", "body-based-router")

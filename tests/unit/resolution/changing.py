@@ -1,22 +1,28 @@
 """Objects with writes, changes that were seen, and a fault that came later."""
 
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.model.finding import Evaluation
 from reporter.model.instant import rfc3339
 from reporter.model.objects import Deployment, ManagerEntry, Metadata
 from reporter.model.objects.base import OwnerReference
-from reporter.model.report import Disposition, ResolvedFinding, SpecChange
-from reporter.resolution.grace import ZERO, Fault
-from reporter.resolution.memory import Episode, Memory, fault_key
+from reporter.model.report import Disposition, SpecChange
+from reporter.resolution.grace import ZERO
+from reporter.resolution.memory import Episode
 from reporter.resolution.recent_changes import changes_before
-from reporter.resolution.records import Records
 from reporter.resolution.seen_changes import SeenChange, SeenChanges
-from reporter.resolution.state import Candidate, PassState
+from reporter.resolution.state import Candidate
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.unit.resolution.building import NOON, START, finding, seconds
+from tests.unit.resolution.building import (
+    NOON,
+    START,
+    fault_of,
+    finding,
+    line_of,
+    pass_state,
+    seconds,
+)
 
 EPP = "inferencesetEPPNotReady"
 WEB = DEPLOYMENTS.ref_named("demo", "web")
@@ -69,15 +75,8 @@ def candidate(
 ):
     """A fault that began at noon with known changes; `fired`: its episode has fired."""
     says = finding(EPP, related=related, **fields)
-    fault = Fault(
-        clock=fault_key(says), finding=says, says=says, since=NOON, first_seen=ZERO, ripe=True,
-        remaining=ZERO, next_in=None, began_seen={}, age_known=age_known,
-    )  # fmt: skip
-    shown = ResolvedFinding(
-        reason=EPP, layer=reason.layer, type=reason.type, subject=says.subject,
-        involved=says.involved, related=related, disposition=disposition,
-        message="", cause="", since=NOON, changes=known,
-    )  # fmt: skip
+    fault = fault_of(says, age_known=age_known)
+    shown = line_of(says, type=reason.type, disposition=disposition, changes=known)
     episode = (
         None
         if fired is None
@@ -95,14 +94,10 @@ def told(one, *parts, now=60, settings=None):
         tables={resource: table_of(objects) for resource, objects in tables.items()},
         states={resource: ResourceState(Served.SERVED) for resource in tables},
     )
-    state = PassState(
-        evaluation=Evaluation((), (), ()),
+    state = pass_state(
         snapshot=snapshot,
         now=START.after(now),
         settings=settings or FullEvaluationSettings(),
-        single_pass=None,
-        memory=Memory(),
-        records=Records(),
         changes=SeenChanges(tuple(each for each in parts if isinstance(each, SeenChange))),
     )
     return changes_before(one, state)

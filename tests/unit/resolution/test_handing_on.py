@@ -16,18 +16,15 @@ from reporter.resolution.grace import (
     take_over,
     token,
 )
-from reporter.resolution.memory import Episode, FaultMemory, Memory
-from tests.unit.resolution.building import NOON, Resolver, finding, seconds
+from reporter.resolution.memory import Episode, Memory
+from tests.unit.resolution.building import NOON, Resolver, finding, remembered, seconds
 
 
 def memory(*faults, ripe=False):
     """Remember faults, each as (its finding, its start, whether it was reported)."""
     episodes = {}
     for found, since, told in faults:
-        fault = FaultMemory(
-            since=since, first_seen=timedelta(0), last_seen=timedelta(0), ripe=told or ripe, fired=told,
-            uid=found.related.uid, finding=found, began_seen={},
-        )  # fmt: skip
+        fault = remembered(found, since=since, ripe=told or ripe, fired=told)
         clock = (found.related, found.budget is not None)
         before = episodes[found.key].faults if found.key in episodes else {}
         episodes[found.key] = Episode(

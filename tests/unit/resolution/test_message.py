@@ -7,14 +7,21 @@ import pytest
 from reporter.model.catalogue import CustomComponent, CustomCrd
 from reporter.model.report import Disposition, SpecChange
 from reporter.model.subject import CLUSTER, Layer, ObjectRef
-from reporter.resolution.grace import Fault
-from reporter.resolution.memory import fault_key
 from reporter.resolution.message import compose
 from reporter.resolution.state import Candidate
 from reporter.setting_types import Emit
 from reporter.stacks import BUILT_IN
 from tests.tables import rows
-from tests.unit.resolution.building import NOON, Resolver, at, crd, finding, snapshot, tell
+from tests.unit.resolution.building import (
+    NOON,
+    Resolver,
+    at,
+    crd,
+    fault_of,
+    finding,
+    snapshot,
+    tell,
+)
 from tests.unit.resolution.test_records import events_of
 
 PODS, EPP = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"
@@ -183,14 +190,7 @@ MORE = " (and 1 more)"
 def told(message="EPP is down", disposition=Disposition.FIRING):
     """Two faults of a key, the first of which provides the message."""
     says = (finding(EPP, related=DEPLOYMENT, message=message, severity=1), finding(EPP, "y"))
-    faults = tuple(
-        Fault(
-            clock=fault_key(each), finding=each, says=each, since=NOON, first_seen=timedelta(0),
-            ripe=True, remaining=timedelta(0), next_in=None, began_seen={},
-        )
-        for each in says
-    )  # fmt: skip
-    return Candidate(says[0].key, BUILT_IN[EPP], faults, None, disposition)
+    return Candidate(says[0].key, BUILT_IN[EPP], tuple(map(fault_of, says)), None, disposition)
 
 
 def test_the_first_change_stands_behind_the_cause():

@@ -1,20 +1,14 @@
 """Rule 3 for nodes, and between the faults of one pod: which faults are explained, and for how long."""
 
-from datetime import timedelta
-
 import pytest
 
 from reporter.catalogue.reasons import CLUSTER_NODE
-from reporter.model.finding import Evaluation
-from reporter.model.report import Disposition, ResolvedFinding
+from reporter.model.report import Disposition
 from reporter.model.subject import ObjectRef
-from reporter.resolution.grace import Fault
 from reporter.resolution.hold import suppress_by_nodes
-from reporter.resolution.memory import Episode, FaultMemory, Memory, fault_key
-from reporter.resolution.records import records_of
-from reporter.resolution.state import Candidate, PassState, Upstreams
+from reporter.resolution.memory import Episode
+from reporter.resolution.state import Candidate, Upstreams
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_PODS, WORKSPACES
-from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import BY_NAME, POD_SUPPRESSION, rows
 from tests.tables import of_inferencesets as t
 from tests.unit.resolution.building import (
@@ -23,7 +17,11 @@ from tests.unit.resolution.building import (
     Resolver,
     at,
     crd,
+    fault_of,
     finding,
+    line_of,
+    pass_state,
+    remembered,
     seconds,
     snapshot,
     tell,
@@ -51,18 +49,7 @@ def upstreams(*, firing=(), pending=(), released=()):
 
 def fault(name="p-0", lost="", *, reason=PODS, ripe=True, **fields):
     """A fault of the object `name` that depends on the node `lost`."""
-    told = finding(reason, name, lost_node=lost, **fields)
-    return Fault(
-        clock=fault_key(told),
-        finding=told,
-        says=told,
-        since=NOON,
-        first_seen=START.boot,
-        ripe=ripe,
-        remaining=timedelta(0),
-        next_in=None,
-        began_seen={},
-    )
+    return fault_of(finding(reason, name, lost_node=lost, **fields), ripe=ripe)
 
 
 def young(name="p-0", lost="", **fields):
@@ -71,33 +58,9 @@ def young(name="p-0", lost="", **fields):
 
 def episode(*before, disposition=Disposition.PENDING, forgotten=False):
     """The memory of faults; `forgotten`: only a recorded Event has them."""
-    first = before[0].finding
-    reason = BY_NAME[first.reason]
-    shown = ResolvedFinding(
-        reason=first.reason,
-        layer=reason.layer,
-        type=reason.type,
-        subject=first.subject,
-        involved=first.involved,
-        related=first.related,
-        disposition=disposition,
-        message="",
-        cause="",
-        since=NOON,
-    )
-    faults = {
-        each.clock: FaultMemory(
-            since=NOON,
-            first_seen=START.boot,
-            last_seen=START.boot,
-            ripe=each.ripe,
-            fired=False,
-            uid=each.finding.related.uid,
-            finding=None if forgotten else each.finding,
-            began_seen={},
-        )
-        for each in before
-    }
+    shown = line_of(before[0].finding, disposition=disposition)
+    known = {"finding": None} if forgotten else {}
+    faults = {each.clock: remembered(each.finding, ripe=each.ripe, **known) for each in before}
     return Episode(NOON, START.boot, fired=False, listed=True, shown=shown, faults=faults)
 
 
@@ -119,17 +82,8 @@ def of_node(name):
 
 def judge(given, what, *, candidates=(), undercurrents=()):
     """Return one candidate as judged, given what suppresses and holds."""
-    state = PassState(
-        evaluation=Evaluation((), (), ()),
-        snapshot=snapshot(),
-        now=START,
-        settings=FullEvaluationSettings(),
-        single_pass=None,
-        memory=Memory(),
-        records=records_of(snapshot()),
-        candidates=(given, *candidates),
-        undercurrents=tuple(undercurrents),
-        upstreams=what,
+    state = pass_state(
+        candidates=(given, *candidates), undercurrents=tuple(undercurrents), upstreams=what
     )
     return suppress_by_nodes(state).candidates[0]
 

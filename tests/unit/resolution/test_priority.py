@@ -7,15 +7,15 @@ import pytest
 
 from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.catalogue.resources import ENVOYFILTERS, NODES
-from reporter.model.finding import Evaluation, FindingKey, KnownSubject, ServingEvidence
+from reporter.model.finding import FindingKey, KnownSubject, ServingEvidence
 from reporter.model.objects import AskedService, without_patches
 from reporter.model.report import Disposition, Impact, ResolvedFinding
 from reporter.model.subject import CLUSTER, CLUSTER_KIND, NAMESPACE_KIND, Layer, ObjectRef, Subject
 from reporter.resolution.grace import SinglePass
 from reporter.resolution.memory import Episode, Memory, Primary
 from reporter.resolution.priority import mark_primary, outrank
-from reporter.resolution.records import Records, records_of
-from reporter.resolution.state import Candidate, PassState
+from reporter.resolution.records import records_of
+from reporter.resolution.state import Candidate
 from reporter.setting_types import Emit
 from reporter.snapshot.decode import decode_object
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
@@ -31,6 +31,8 @@ from tests.unit.resolution.building import (
     crd,
     evidence,
     finding,
+    line_of,
+    pass_state,
     seconds,
     sends,
     snapshot,
@@ -193,14 +195,8 @@ def test_what_a_node_explains_of_a_namespace_outranks_nothing():
 
 @pytest.mark.parametrize("reason", [BLIND, EPP])
 def test_what_fires_is_decided_here(reason):
-    state = PassState(
-        evaluation=Evaluation((), (), ()),
-        snapshot=snapshot(),
-        now=START,
+    state = pass_state(
         settings=FullEvaluationSettings(emit=Emit.FIRING),
-        single_pass=None,
-        memory=Memory(),
-        records=Records(),
         candidates=(Candidate(finding(reason).key, BY_NAME[reason], (), None),),
     )
     assert [each.disposition for each in outrank(state).candidates] == [Disposition.FIRING]
@@ -219,12 +215,7 @@ NOW = START.boot
 
 def cause(key: FindingKey, *, stale=False) -> ResolvedFinding:
     """A cause that fires."""
-    said, row = finding(key.reason), BY_NAME[key.reason]
-    return ResolvedFinding(
-        reason=key.reason, layer=row.layer, type=row.type, subject=key.subject,
-        involved=key.involved, related=said.related, disposition=Disposition.FIRING,
-        message="", cause="", since=NOON, stale=stale,
-    )  # fmt: skip
+    return line_of(finding(key.reason), stale=stale)
 
 
 def episode(key: FindingKey, *, fired=True) -> Episode:
@@ -238,10 +229,8 @@ def mark(*keys, stale=(), held=(), fired=ALL, young=(), grace=60, events=(), sin
         key: episode(key, fired=False) for key in young
     }
     seen = snapshot(events=events)
-    state = PassState(
-        evaluation=Evaluation((), (), ()),
+    state = pass_state(
         snapshot=seen,
-        now=START,
         settings=FullEvaluationSettings(startup_grace_seconds=grace),
         single_pass=single_pass,
         memory=Memory(episodes=episodes, primaries={each.key.subject: each for each in held}),

@@ -8,13 +8,10 @@ from reporter.catalogue.resources import DEPLOYMENTS, EVENTS
 from reporter.model.finding import Evaluation, KnownSubject, Unjudged
 from reporter.model.instant import rfc3339_micro
 from reporter.model.subject import CLUSTER
-from reporter.resolution import Memory
 from reporter.resolution.memory import CachedReady, Steps
 from reporter.resolution.ready import find_ready
 from reporter.resolution.records import records_of
-from reporter.resolution.state import PassState
 from reporter.stacks.kaito.reasons import INFERENCESETS, WORKSPACES
-from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
@@ -23,6 +20,7 @@ from tests.unit.resolution.building import (
     Resolver,
     evidence,
     finding,
+    pass_state,
     seconds,
     snapshot,
 )
@@ -230,16 +228,9 @@ TOLD = snapshot(events=ready(1, *warning(0)))
 def passing(subject, created, seen):
     """A pass about one subject that works, by the rules before that of being ready."""
     known = KnownSubject(subject, created)
-    return PassState(
-        evaluation=Evaluation((), (evidence(subject),), (known,)),
-        snapshot=seen,
-        now=START,
-        settings=FullEvaluationSettings(),
-        single_pass=None,
-        memory=Memory(),
-        records=records_of(seen),
-        known={subject: known},
-    )
+    evaluation = Evaluation((), (evidence(subject),), (known,))
+    records, known = records_of(seen), {subject: known}
+    return pass_state(evaluation=evaluation, snapshot=seen, records=records, known=known)
 
 
 def later(state, **fields):

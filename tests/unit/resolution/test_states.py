@@ -11,7 +11,6 @@ from reporter.model.reason import EventType
 from reporter.model.report import (
     BLIND,
     Disposition,
-    ResolvedFinding,
     ServingState,
     SkippedObject,
     SubjectState,
@@ -20,10 +19,6 @@ from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution import resolve
 from reporter.resolution.impact import PassEvidence, is_deployment, judge_states
 from reporter.resolution.memory import Memory, Primary, Steps
-from reporter.resolution.records import Records
-from reporter.resolution.state import PassState
-from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, INFERENCESETS
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import rows
@@ -35,7 +30,9 @@ from tests.unit.resolution.building import (
     Resolver,
     evidence,
     finding,
+    line_of,
     namespace,
+    pass_state,
     seconds,
     snapshot,
 )
@@ -58,10 +55,9 @@ def fault(
     age_known=True,
 ):
     """A fault that began at some second."""
-    row, place = BUILT_IN[reason], namespace("demo")
-    return ResolvedFinding(
-        reason=reason, layer=row.layer, type=type_, subject=subject, involved=place, related=place,
-        disposition=Disposition(disposition), message="", cause="", since=at(second), age_known=age_known,
+    return line_of(
+        finding(reason, subject=subject), type=type_, disposition=Disposition(disposition),
+        since=at(second), age_known=age_known,
     )  # fmt: skip
 
 
@@ -80,18 +76,13 @@ class Process:
 
     def look(self, second, *faults, serving=(), ready=(), hit=()):
         """Return the states at some second."""
-        state = PassState(
-            evaluation=Evaluation(
-                (), tuple(map(evidence, ready)), self.subjects, serving=tuple(serving)
-            ),
-            snapshot=Snapshot(),
-            now=START.after(second),
-            settings=FullEvaluationSettings(),
-            single_pass=None,
-            memory=Memory(states=self.states),
-            records=Records(),
-            steps=self.steps,
+        evaluation = Evaluation(
+            (), tuple(map(evidence, ready)), self.subjects, serving=tuple(serving)
         )
+        state = pass_state(
+            evaluation=evaluation, now=START.after(second), memory=Memory(states=self.states),
+            steps=self.steps,
+        )  # fmt: skip
         found = judge_states(state, faults, PassEvidence.of(state), hit=hit, lost={})
         self.steps = Steps(state.steps.taken)
         self.states = {each.subject: each for each in found}
