@@ -85,25 +85,6 @@ def test_what_is_required(path, required):
     assert at(path)["required"] == required
 
 
-@pytest.mark.parametrize("template", ["entryTemplate", "workerTemplate"])
-def test_pod_specs_are_kept_as_they_are(template):
-    """A field that our copy of a schema did not know would be lost, and with it a part of a pod."""
-    assert at(f"spec.template.roles[].{template}.spec") == {
-        "description": "A PodSpec.",
-        "type": "object",
-        "x-kubernetes-preserve-unknown-fields": True,
-    }
-
-
-def test_role_statuses_are_a_list_map_of_instances():
-    """So that server-side apply owns entries, and no instance stands there twice."""
-    statuses = at("status.roleStatuses")
-    assert statuses["x-kubernetes-list-type"] == "map"
-    assert statuses["x-kubernetes-list-map-keys"] == KEYS
-    states = statuses["items"]["properties"]["status"]["enum"]
-    assert states == ["Creating", "Running", "Deleting", "NotFound"]
-
-
 def test_it_is_installed_only_on_request():
     assert render().of("CustomResourceDefinition") == []
 

@@ -25,6 +25,7 @@ from reporter.snapshot.snapshot import Discovery, Learned, ResourceState, Served
 from reporter.snapshot.table import table_of
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import with_verdicts
+from tests.tables import rows
 from tests.unit.resolution.building import Resolver, finding
 
 pytestmark = pytest.mark.looptime
@@ -110,17 +111,41 @@ def wants(*namespaces, faults=frozenset({1}), **more):
     )
 
 
-async def test_at_once_after_10_s_after_60_s_then_once_a_minute():
-    stage = Stage()
-    await stage.run([wants("n")] * 20, 200)
-    assert stage.api.times() == [0.0, 10.0, 60.0, 120.0, 180.0]
-    assert stage.changes == 1
+AT_REST, AT_FAULT = (WantedEvidence(scalers=True, scalers_at_fault=each) for each in (False, True))
 
 
-async def test_at_rest_nothing_is_asked_for():
+@rows(
+    ("wanted", "seconds", "around", "times"),
+    {
+        "at once, after 10 s, after 60 s, then once a minute": ([wants("n")] * 20, 200, {}, [0, 10, 60, 120, 180]),
+        "at rest nothing is asked for": ([WantedEvidence()] * 5, 600, {}, []),
+        "a server in trouble is no missing right: it is asked again soon": (
+            [wants("n")] * 4, 35, {"fault": ServerError("etcd is slow", status=500)}, [0, 10, 20, 30],
+        ),
+        "but not before it wants to be": (
+            [wants("n")] * 4, 35, {"fault": TooManyRequests("later", status=429, retry_after=25.0)}, [0, 25],
+        ),
+        "no answer is tried again": ([wants("n")] * 7, 65, {"fault": ConnectionFailed("no route to host")}, [0, 10, 60]),
+        "standbys read autoscalers too, once a minute, for verdicts rest on them": ([AT_REST] * 7, 130, {"leads": False}, [0, 10, 60, 120]),
+        "autoscalers are read again soon while one is at fault: what was read a minute ago may be over": (
+            [AT_REST] * 10 + [AT_FAULT] * 3 + [AT_REST] * 5, 180, {}, [0, 10, 60, 100, 110, 120, 130],
+        ),
+        "those that take long to read are read less often: other evidence needs the same two requests a second": (
+            [AT_FAULT] * 7, 70, {"seconds": 2.0}, [0, 12, 34, 56],
+        ),
+        "those that may not be read are not asked for soon": ([AT_FAULT] * 7, 70, {"fault": Forbidden("no", status=403)}, [0]),
+    },
+)  # fmt: skip
+async def test_when_the_api_server_is_asked(wanted, seconds, around, times):
+    """What is learned of autoscalers is kept while nothing is at fault."""
     stage = Stage()
-    await stage.run([WantedEvidence()] * 5, 600)
-    assert stage.api.asked == []
+    stage.leads = around.get("leads", True)
+    vars(stage.api).update(around)
+    await stage.run(wanted, seconds)
+    assert stage.api.times() == times
+    assert stage.changes == (bool(times) and "fault" not in around)
+    if wanted[0] is AT_REST:
+        assert stage.learned.joined(Snapshot()).known(AUTOSCALERS)
 
 
 async def test_two_requests_a_second_and_what_hits_most_first():
@@ -194,28 +219,6 @@ async def test_a_missing_right_is_asked_for_again_after_ten_minutes():
     stage.api.fault = None
     await stage.run([wants("n")] * 20, 20)
     assert stage.learned.joined(Snapshot()).evidence.reads_events("n")
-
-
-@pytest.mark.parametrize(
-    ("fault", "times"),
-    [
-        (ServerError("etcd is slow", status=500), [0.0, 10.0, 20.0, 30.0]),
-        (TooManyRequests("later", status=429, retry_after=25.0), [0.0, 25.0]),
-    ],
-)
-async def test_a_server_in_trouble_is_no_missing_right(fault, times):
-    """It is asked again soon, but not before it wants to be."""
-    stage = Stage()
-    stage.api.fault = fault
-    await stage.run([wants("n")] * 4, 35)
-    assert stage.api.times() == times
-
-
-async def test_no_answer_is_tried_again():
-    stage = Stage()
-    stage.api.fault = ConnectionFailed("no route to host")
-    await stage.run([wants("n")] * 7, 65)
-    assert stage.api.times() == [0.0, 10.0, 60.0]
 
 
 def pod(name="p", uid="u", spec=None, **status):
@@ -371,42 +374,6 @@ def test_a_finding_about_an_autoscaler_wants_new_readings(kind):
 
 def test_where_all_is_well_nothing_is_wanted():
     assert told(pods=[pod(**PULLS)]) == WantedEvidence()
-
-
-async def test_standbys_read_autoscalers_too_once_a_minute():
-    """Verdicts rest on them; they are kept while nothing is at fault."""
-    stage = Stage()
-    stage.leads = False
-    await stage.run([WantedEvidence(scalers=True)] * 7, 130)
-    assert stage.api.times("/horizontalpodautoscalers") == [0.0, 10.0, 60.0, 120.0]
-    assert stage.learned.joined(Snapshot()).known(AUTOSCALERS)
-
-
-async def test_autoscalers_are_read_again_soon_while_one_is_at_fault():
-    """What was read a minute ago may be over: it must neither be told now nor stand for long."""
-    stage = Stage()
-    at_rest, at_fault = (
-        WantedEvidence(scalers=True),
-        WantedEvidence(scalers=True, scalers_at_fault=True),
-    )
-    await stage.run([at_rest] * 10 + [at_fault] * 3 + [at_rest] * 5, 180)
-    read = stage.api.times("/horizontalpodautoscalers")
-    assert read == [0.0, 10.0, 60.0, 100.0, 110.0, 120.0, 130.0]
-
-
-async def test_autoscalers_that_take_long_to_read_are_read_less_often():
-    """There may be very many; other evidence needs the same two requests a second."""
-    stage = Stage()
-    stage.api.seconds = 2.0
-    await stage.run([WantedEvidence(scalers=True, scalers_at_fault=True)] * 7, 70)
-    assert stage.api.times("/horizontalpodautoscalers") == [0.0, 12.0, 34.0, 56.0]
-
-
-async def test_autoscalers_that_may_not_be_read_are_not_asked_for_soon():
-    stage = Stage()
-    stage.api.fault = Forbidden("no", status=403)
-    await stage.run([WantedEvidence(scalers=True, scalers_at_fault=True)] * 7, 70)
-    assert stage.api.times("/horizontalpodautoscalers") == [0.0]
 
 
 @pytest.mark.parametrize(("minutes", "held"), [(0, ["l"]), (5, [])])
