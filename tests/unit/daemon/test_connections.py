@@ -10,6 +10,7 @@ from aiohttp import web
 from reporter.daemon import server
 from reporter.daemon.connections import Connections
 from reporter.daemon.server import LOG_SECONDS, ListenAddress, Servers
+from tests.clock import Clock
 
 ADDRESS = ListenAddress("report-bind-address", "127.0.0.1", 0)
 ASK = b"GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -18,16 +19,6 @@ OVER_LONG = b"GET /ok HTTP/1.1\r\nX: " + b"secret" * 20_000 + b"\r\n\r\n"
 
 async def ok(_request):
     return web.Response(text="ok")
-
-
-class Clock:
-    """Stands still until it is told to go on."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture(name="clock")

@@ -6,15 +6,8 @@ import weakref
 import pytest
 
 from reporter.daemon.passes import EVERY_SECONDS, LATEST_SECONDS, Garbage
+from tests.clock import Clock
 from tests.tables import rows
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Knot:
@@ -42,7 +35,7 @@ def _collector():
     },
 )
 def test_when(after, rests, walks):
-    clock = Clock()
+    clock = Clock(1000.0)
     garbage = Garbage(clock)
     clock.now += after
     assert garbage.walk(rests=rests) is walks
@@ -55,7 +48,7 @@ def test_what_is_old_is_freed():
     gone = weakref.ref(knot)
     gc.collect()
     del knot
-    clock = Clock()
+    clock = Clock(1000.0)
     garbage = Garbage(clock)
     gc.collect(1)
     assert gone() is not None

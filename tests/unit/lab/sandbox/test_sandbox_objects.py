@@ -13,23 +13,14 @@ from tests.api_behaviour.api_client import (
     deployment,
     old_event,
 )
+from tests.clock import Clock
 
 EVENTS = "/api/v1/namespaces/default/events"
 
 
-class Clock:
-    """A clock that moves when told."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture(name="clock")
 def _clock() -> Clock:
-    return Clock()
+    return Clock(1_800_000_000.0)
 
 
 @pytest.fixture(name="sandbox")

@@ -13,24 +13,9 @@ from tests.api_behaviour.api_client import eventually
 from tests.unit.lab.simulation.plain_client import get
 
 
-class Clock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = 1_780_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture(name="clock")
-def _clock() -> Clock:
-    return Clock()
-
-
 @pytest.fixture(name="pod")
-async def _pod(clock: Clock) -> AsyncIterator[ModelPod]:
-    async with ModelPod(clock=clock) as pod:
+async def _pod() -> AsyncIterator[ModelPod]:
+    async with ModelPod(clock=lambda: 1_780_000_000.0) as pod:
         yield pod
 
 
