@@ -59,16 +59,6 @@ def forbidden(group, kind, reason="Forbidden"):
     }  # fmt: skip
 
 
-@pytest.fixture
-def load(tmp_path):
-    def load(*documents, complete=False):
-        path = tmp_path / "dump.json"
-        path.write_text("\n".join(json.dumps(document) for document in documents))
-        return load_dump([path], BUILT_IN, complete=complete)
-
-    return load
-
-
 def names(dump, resource):
     return [each.name for each in dump.snapshot[resource]]
 

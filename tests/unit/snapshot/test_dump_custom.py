@@ -21,8 +21,8 @@ WIDGET = {
         "type": "Ready", "selector": "tier in (a, b),!canary",
     },
 }  # fmt: skip
-SETTINGS = FullEvaluationSettings(custom_components=[STORE, WIDGET])
-WIDGETS = SETTINGS.catalogue.declared[1].resource
+CATALOGUE = FullEvaluationSettings(custom_components=[STORE, WIDGET]).catalogue
+WIDGETS = CATALOGUE.declared[1].resource
 
 
 def widget(name, api="example.com/v1", **labels):
@@ -35,16 +35,6 @@ def widget(name, api="example.com/v1", **labels):
 STATEFULSET = {
     "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s", "namespace": "n"},
 }  # fmt: skip
-
-
-@pytest.fixture
-def load(tmp_path):
-    def load(*documents, complete=False):
-        path = tmp_path / "dump.json"
-        path.write_text("\n".join(json.dumps(document) for document in documents))
-        return load_dump([path], SETTINGS.catalogue, complete=complete)
-
-    return load
 
 
 def test_declared_kinds_are_read(load):

@@ -1,16 +1,12 @@
 """Dumps of clusters with several stacks: what is read of each, and what is said of those not there."""
 
-import json
-
 import pytest
 
 from reporter.catalogue import resources as r
 from reporter.evaluation import evaluate
 from reporter.model.report import NOT_IN_DUMP
 from reporter.resolution.unknown import unknown_resources
-from reporter.snapshot.dump import load_dump
 from reporter.snapshot.snapshot import Served
-from reporter.stacks import BUILT_IN
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
@@ -48,16 +44,6 @@ def matching(resource):
     return {key: value or "x"}
 
 
-@pytest.fixture
-def load(tmp_path):
-    def load(*documents, complete=False):
-        path = tmp_path / "dump.json"
-        path.write_text("\n".join(json.dumps(document) for document in documents))
-        return load_dump([path], BUILT_IN, complete=complete).snapshot
-
-    return load
-
-
 def names(snapshot, resource):
     return [each.name for each in snapshot[resource]]
 
@@ -73,7 +59,7 @@ def read_of(load, resource):
         obj(resource, "bare"),
         obj(resource, "odd", labels=None),
         obj(resource, "list", labels=["a"]),
-    )
+    ).snapshot
     return names(snapshot, resource), snapshot.state(resource).served, snapshot.skipped
 
 
@@ -91,14 +77,16 @@ def test_configmaps_are_of_two_kinds(load):
         obj(r.CONFIGMAPS, "m-epp-config", labels=label),
         obj(r.CONFIGMAPS, "istio-canary", labels=label),
         obj(r.CONFIGMAPS, "settings"),
-    )
+    ).snapshot
     assert sorted(names(snapshot, r.CONFIGMAPS)) == ["istio", "istio-canary"]
     assert sorted(names(snapshot, PLUGINS_CONFIGMAPS)) == ["istio-canary", "m-epp-config"]
 
 
 def test_services_of_knative_are_no_services_of_the_core(load):
     label = matching(KNATIVE_SERVICES)
-    snapshot = load(obj(r.SERVICES, "core"), obj(KNATIVE_SERVICES, "knative", labels=label))
+    snapshot = load(
+        obj(r.SERVICES, "core"), obj(KNATIVE_SERVICES, "knative", labels=label)
+    ).snapshot
     assert names(snapshot, r.SERVICES) == ["core"]
     assert names(snapshot, KNATIVE_SERVICES) == ["knative"]
 
@@ -106,7 +94,7 @@ def test_services_of_knative_are_no_services_of_the_core(load):
 @pytest.mark.parametrize("complete", [False, True])
 @pytest.mark.parametrize("stack", BESIDE_KAITO)
 def test_a_dump_without_a_stack_says_nothing_of_it(load, stack, complete):
-    snapshot = load(obj(r.PODS, "p"), complete=complete)
+    snapshot = load(obj(r.PODS, "p"), complete=complete).snapshot
     own = {each for each in CLUSTER_WIDE if each.stack == stack}
     assert not own & snapshot.states.keys()
     names = {str(each) for each in own} - {str(each) for each in snapshot.states}
@@ -123,7 +111,7 @@ def test_a_dump_with_a_stack_says_what_it_lacks_of_it(load, stack, form):
     document = obj(kind, "m")
     if form == "empty list":
         document = {"apiVersion": kind.api_version(), "kind": f"{kind.kind}List", "items": []}
-    snapshot = load(document)
+    snapshot = load(document).snapshot
     assert snapshot.state(kind).served is Served.SERVED
     for each in CLUSTER_WIDE:
         if each.stack == stack and not each.subject_kind and not each.opt_in:
@@ -136,7 +124,7 @@ def test_a_dump_with_a_stack_says_what_it_lacks_of_it(load, stack, form):
 @pytest.mark.parametrize("stack", BESIDE_KAITO)
 def test_a_complete_dump_with_a_stack_lacks_nothing(load, stack):
     kind, *former = subjects_of(stack)
-    snapshot = load(obj(kind, "m"), complete=True)
+    snapshot = load(obj(kind, "m"), complete=True).snapshot
     own = {each for each in CLUSTER_WIDE if each.stack == stack and not each.opt_in} - {*former}
     assert {snapshot.state(each).served for each in own} == {Served.SERVED}
 
@@ -147,7 +135,7 @@ def test_what_has_to_be_asked_for_is_missed_only_among_its_like(load, complete, 
     """Few add ClusterRoles to a dump; that none is there says nothing, and is no gap either."""
     kinds = [CLUSTERROLES] if there else []
     documents = [obj(each, "one", labels=matching(each)) for each in kinds]
-    snapshot = load(obj(MODELSERVICES, "m"), *documents, complete=complete)
+    snapshot = load(obj(MODELSERVICES, "m"), *documents, complete=complete).snapshot
     assert (CLUSTERROLES in snapshot.states, snapshot.absence_known(CLUSTERROLES, "", "other")) == (
         there,
         there,
@@ -158,7 +146,7 @@ def test_what_has_to_be_asked_for_is_missed_only_among_its_like(load, complete, 
 @pytest.mark.parametrize("kind", subjects_of(Stack.KTHENA), ids=str)
 def test_subjects_of_either_group_are_read(load, kind):
     """The kind has moved. What is in the dump counts, and the other group is not missed."""
-    snapshot = load(obj(kind, "m"))
+    snapshot = load(obj(kind, "m")).snapshot
     assert names(snapshot, kind) == ["m"]
     (other,) = {*subjects_of(Stack.KTHENA)} - {kind}
     assert snapshot.state(other).served is Served.ABSENT

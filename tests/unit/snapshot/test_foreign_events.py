@@ -1,6 +1,5 @@
 """Events of others in a dump, as evidence."""
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -10,11 +9,9 @@ from reporter.evaluation import evaluate, evaluate_again
 from reporter.model.evidence import Evidence, ForeignEvent, LogCause
 from reporter.model.subject import ObjectRef
 from reporter.probes.reuse import Answered
-from reporter.snapshot.dump import load_dump
 from reporter.snapshot.foreign_events import MOST_ABOUT_ONE
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.trace import Cell, How, Trace, evidence_cells, traced
-from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
 
 POD = {"apiVersion": "v1", "kind": "Pod", "namespace": "n", "name": "p", "uid": "u1"}
@@ -35,15 +32,9 @@ SCHEDULER = {
 OURS = {**KUBELET, "source": {"component": "productionstack-status-reporter"}}
 
 
-def of(*documents, tmp_path):
-    path = tmp_path / "dump.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
-    return load_dump([path], BUILT_IN).snapshot
-
-
-def test_both_recorders_are_read(tmp_path):
+def test_both_recorders_are_read(load):
     """All types count, the newest comes first, and repeats count by what the recorder writes."""
-    evidence = of(KUBELET, SCHEDULER, OURS, tmp_path=tmp_path).evidence
+    evidence = load(KUBELET, SCHEDULER, OURS).snapshot.evidence
     first, second = evidence.events_about("n", "Pod", "p")
     assert (first.reason, first.component, first.count) == (
         "FailedScheduling",
@@ -65,32 +56,32 @@ def test_both_recorders_are_read(tmp_path):
     assert evidence.reads_events("n")
 
 
-def test_one_object_has_a_few(tmp_path):
+def test_one_object_has_a_few(load):
     many = [
         {**KUBELET, "message": f"no {each}", "lastTimestamp": f"2026-11-24T10:{each:02}:00Z"}
         for each in range(50)
     ]
-    told = of(*many, tmp_path=tmp_path).evidence.events_about("n", "Pod", "p")
+    told = load(*many).snapshot.evidence.events_about("n", "Pod", "p")
     assert [each.message for each in told] == [
         f"no {each}" for each in range(49, 49 - MOST_ABOUT_ONE, -1)
     ]
 
 
-def test_those_of_an_object_of_that_name_before(tmp_path):
-    evidence = of(KUBELET, tmp_path=tmp_path).evidence
+def test_those_of_an_object_of_that_name_before(load):
+    evidence = load(KUBELET).snapshot.evidence
     assert evidence.events_about("n", "Pod", "p", uid="u1")
     assert not evidence.events_about("n", "Pod", "p", uid="u2")
 
 
-def test_a_malformed_one_hides_no_other(tmp_path):
-    snapshot = of(KUBELET, {**KUBELET, "message": 5}, tmp_path=tmp_path)
+def test_a_malformed_one_hides_no_other(load):
+    snapshot = load(KUBELET, {**KUBELET, "message": 5}).snapshot
     assert len(snapshot.evidence.events_about("n", "Pod", "p")) == 1
     assert "an Event: Expected `str" in snapshot.skipped[0].cause
 
 
-def test_without_any_nothing_can_be_said_of_them(tmp_path):
+def test_without_any_nothing_can_be_said_of_them(load):
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}
-    assert not of(pod, tmp_path=tmp_path).evidence.reads_events("n")
+    assert not load(pod).snapshot.evidence.reads_events("n")
 
 
 LOG = LogCause(signature="enospc")
@@ -124,10 +115,10 @@ def test_what_is_asked_is_noted_and_what_changes_is_told(evidence, cells):
     assert changed <= trace.of(ask)[1]
 
 
-def test_evidence_is_part_of_an_evaluation(tmp_path):
+def test_evidence_is_part_of_an_evaluation(load):
     """With evidence that comes and goes, reused answers are those of asking from nothing."""
     settings = FullEvaluationSettings()
-    plain = of(KUBELET, tmp_path=tmp_path)
+    plain = load(KUBELET).snapshot
     _, answered = evaluate_again(plain, settings, Answered())
     for evidence, _ in NEWS.values():
         snapshot = replace(plain, evidence=evidence)

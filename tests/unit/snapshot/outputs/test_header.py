@@ -1,14 +1,10 @@
 """The header makes a dump as good as the cluster, and claims no more than was looked at."""
 
-import json
-
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.snapshot.dump import load_dump
 from reporter.snapshot.outputs.archive import header_of
 from reporter.snapshot.snapshot import Served
-from reporter.stacks import BUILT_IN
 
 HEADER = {
     "apiVersion": "status-reporter/v1",
@@ -22,16 +18,6 @@ SERVED = [
     {"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": each, "resources": []}
     for each in ("v1", "apps/v1")
 ]
-
-
-@pytest.fixture
-def load(tmp_path):
-    def load(*documents):
-        path = tmp_path / "dump.json"
-        path.write_text("\n".join(map(json.dumps, documents)))
-        return load_dump([path], BUILT_IN)
-
-    return load
 
 
 def test_what_was_looked_at(load):
