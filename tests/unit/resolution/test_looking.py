@@ -288,13 +288,6 @@ def test_what_is_gone_stands_with_what_is_seen(gone, seen):
     assert listed == sorted([(gone, "clearing"), (seen, "pending")])
 
 
-def test_the_first_of_the_chain_names_the_others_of_its_node():
-    resolver = Resolver()
-    resolver.look(0, *(at_once(each, lost_node="cpu-1") for each in (BBR, ISTIO)))
-    assert resolver[ISTIO].message == f"{ISTIO} of x (node cpu-1 also explains: {BBR})"
-    assert resolver[BBR].message == f"{BBR} of x"
-
-
 def with_replicas(count):
     """A snapshot with a Deployment that should have so many replicas."""
     deployment = Deployment(

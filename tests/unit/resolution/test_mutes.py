@@ -130,12 +130,6 @@ def test_an_event_is_not_where_a_mute_belongs():
     ]
 
 
-def test_faults_are_bounded():
-    names = (f"n{number:04}" for number in range(FAULTS + 10))
-    found = find_mutes(holding(*(muted(each, "x") for each in names)), (), NOON, catalogue=BUILT_IN)
-    assert len(found.faults) == FAULTS
-
-
 def test_hints_are_bounded_and_for_the_first():
     """Searching for a similar name is slow, and a tenant can annotate thousands of objects."""
     names = [f"n{number:04}" for number in range(HINTS + 50)]
@@ -444,15 +438,6 @@ def test_a_wrong_name_is_told_beside_a_wrong_end(until, fault):
     found = said(f"{EPP},x", until)
     assert found.reasons == ()
     assert found.faults == ('no reason is called "x"', fault)
-
-
-def test_a_hundred_names_have_hints():
-    hints = Hints(BUILT_IN)
-    names = [f"{EPP}{number}" for number in range(102)]
-    meant = f"; did you mean {EPP}?"
-    found = [hints.of(name) for name in names]
-    assert found == [meant] * 100 + [""] * 2
-    assert [hints.of(name) for name in names] == found
 
 
 def test_names_of_one_beginning_are_one_name_to_look_for():

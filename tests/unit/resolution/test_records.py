@@ -64,16 +64,6 @@ def of_another_vocabulary(event):
     return event | {"reason": "formerReason", "metadata": metadata}
 
 
-def test_an_event_is_read_back_as_it_was_written():
-    """Key, start and object at fault survive the round trip through the API."""
-    fault = finding(PODS, exempt=True)
-    (record,) = records_of(snapshot(events=events_of(fault)))
-    assert record.key == fault.key
-    assert record.since == NOON
-    assert record.related == fault.related
-    assert record.live
-
-
 @pytest.mark.parametrize(
     "change",
     [

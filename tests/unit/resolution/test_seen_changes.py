@@ -11,8 +11,6 @@ from reporter.model.objects.pods import DeploymentSpec
 from reporter.model.report import SkippedObject, SpecChange
 from reporter.model.subject import ObjectRef
 from reporter.resolution.seen_changes import (
-    MOST_BYTES,
-    MOST_CHANGES,
     SeenChange,
     SeenChanges,
     look_for_changes,
@@ -295,19 +293,6 @@ def test_who_wrote_last(entries, by):
     assert (found and found.by) == by
 
 
-def deployments(replicas, *, count, name="d", namespace="n"):
-    objects = [
-        Deployment(
-            metadata=Metadata(name=f"{name}-{number:04}", namespace=namespace),
-            spec=DeploymentSpec(replicas=replicas),
-        )
-        for number in range(count)
-    ]
-    return Snapshot(
-        tables={DEPLOYMENTS: table_of(objects)}, states={DEPLOYMENTS: ResourceState(Served.SERVED)}
-    )
-
-
 def after(*snapshots, step=60):
     """The memory after a pass over each snapshot, `step` seconds apart."""
     seen, now = SeenChanges(), START
@@ -315,48 +300,6 @@ def after(*snapshots, step=60):
         seen = look_for_changes(seen, snapshot, now)
         now = now.after(step)
     return seen
-
-
-def test_the_oldest_are_given_up_first():
-    """If there are more changes than the maximum, the newest stay."""
-    count = MOST_CHANGES // 2 + 10
-    seen = after(*(deployments(replicas, count=count) for replicas in (1, 2, 3)))
-    assert len(seen.changes) == MOST_CHANGES
-    assert [each.change.after for each in seen.changes].count("3") == count
-
-
-def test_namespaces_share_what_is_remembered():
-    """A tenant who changes many objects displaces no other's change."""
-    quiet = [deployments(number, count=1, namespace="quiet") for number in (1, 2, 2, 2)]
-    loud = [deployments(number, count=900, name="d" * 240) for number in (1, 1, 2, 3)]
-    both = [
-        replace(one, tables={DEPLOYMENTS: table_of([*one[DEPLOYMENTS], *other[DEPLOYMENTS]])})
-        for one, other in zip(quiet, loud, strict=True)
-    ]
-    namespaces = [each.change.object.namespace for each in after(*both).changes]
-    assert namespaces.count("quiet") == 1
-
-
-def test_bytes_are_bounded():
-    """Long names take the place of other changes."""
-    name = "d" * 240
-    seen = after(*(deployments(replicas, count=900, name=name) for replicas in (1, 2, 3)))
-    size = sum(len(each.change.object.name) for each in seen.changes)
-    assert 0 < len(seen.changes) < MOST_CHANGES
-    assert size <= MOST_BYTES
-
-
-def test_what_is_too_old_for_any_fault_is_forgotten():
-    """A change that no fault can follow shortly takes no memory."""
-    same = deployments(2, count=3)
-    assert after(deployments(1, count=3), *[same] * 39).changes
-    assert not after(deployments(1, count=3), *[same] * 43).changes
-
-
-def test_what_did_not_change_costs_nothing():
-    """The same tables are not compared again."""
-    same = deployments(1, count=3)
-    assert after(same, same).changes == ()
 
 
 def kept(*changes):
@@ -384,6 +327,16 @@ def test_every_text_of_a_change_counts(text):
     assert kept(older, newer) == (older, newer)
     larger = change(1, **{text: "x" * (half + 1)})
     assert kept(older, larger) == (larger,)
+
+
+def test_namespaces_share_what_is_kept():
+    """A tenant who changes many objects displaces no other's change."""
+    quiet = change(0, namespace="quiet")
+    loud = [change(number, namespace="loud") for number in range(1, 1006)]
+    long = [change(number, namespace="loud", by="x" * 1024) for number in range(1, 301)]
+    for others in (loud, long):
+        of_quiet = [each for each in kept(quiet, *others) if each.object.namespace == "quiet"]
+        assert of_quiet == [quiet]
 
 
 def test_what_is_older_than_what_does_not_fit_goes_with_it():

@@ -191,24 +191,3 @@ async def test_large_bodies_wait_for_each_other():
         gate.set()
         assert len(await waiting) == 2**20 + 1
         await asyncio.gather(*holding)
-
-
-async def test_none_delays_another():
-    """Pods that misbehave in every way cost the one beside them nothing."""
-    async with AsyncExitStack() as stack:
-        good = await stack.enter_async_context(serving(answer()))
-        fetches = []
-        for behaviour, *_ in BAD.values():
-            bad = await stack.enter_async_context(serving(behaviour))
-            fetch = DirectFetch(bad.port, LIMITS)
-            fetches.append((bad, await stack.enter_async_context(fetch)))
-        tasks = {asyncio.create_task(fetch(target())) for _, fetch in fetches}
-        await _until(lambda: all(bad.requests for bad, _ in fetches))
-        assert await fetched(good.port) == PAGE
-        ended, hanging = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        assert len(hanging) >= sum(failure is Failure.TIMEOUT for _, failure, _ in BAD.values())
-        for task in hanging:
-            task.cancel()
-        results = await asyncio.gather(*ended, return_exceptions=True)
-        assert {type(each) for each in results} == {ScrapeFailed}
-        await asyncio.gather(*hanging, return_exceptions=True)

@@ -1,6 +1,7 @@
 """Names and labels of Events: valid for the API server, and one name for one episode only."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.model.finding import FindingKey
-from reporter.model.report import ReadySubject
-from reporter.model.subject import CLUSTER_KIND, Layer, ObjectRef, Subject
+from reporter.model.subject import CLUSTER_KIND, ObjectRef, Subject
 from reporter.sinks.events.plan import event_name, label_value, ready_name
-from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_READY
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP
 from tests.tables import BY_NAME
+from tests.unit.sinks.events.test_plan import ready
 
 SINCE = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
@@ -77,22 +78,8 @@ def test_a_recurrence_has_a_name_of_its_own():
 def test_each_recovery_is_told_under_a_name_of_its_own():
     """Ready after one Warning is not Ready after another."""
 
-    def name(episode):
-        ref = ObjectRef("v1", "Namespace", "", "x")
-        subject = Subject(INFERENCESET_KIND, "x", "m")
-        ready = ReadySubject(
-            reason=MODEL_READY,
-            layer=Layer.DEPLOYMENT,
-            subject=subject,
-            involved=ref,
-            related=ref,
-            message="ready",
-            due=True,
-            episode=episode,
-        )
-        return ready_name(ready)
-
-    assert name("x.m.one") != name("x.m.other")
+    one, other = (replace(ready(due=True), episode=each) for each in ("x.m.one", "x.m.other"))
+    assert ready_name(one) != ready_name(other)
 
 
 @given(st.text(max_size=300))

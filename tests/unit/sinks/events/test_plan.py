@@ -41,21 +41,15 @@ def planned(report, *records, settings=SETTINGS):
 
 
 def finding(disposition=Disposition.FIRING, **changes):
-    reason = BY_NAME[MODEL_EPP]
-    base = ResolvedFinding(
-        reason=MODEL_EPP,
-        layer=reason.layer,
-        type=reason.type,
-        subject=SUBJECT,
-        involved=SPACE,
-        related=ObjectRef("apps/v1", "Deployment", "chat", "llama-inferencepool-epp"),
-        disposition=disposition,
-        message="the endpoint picker is down",
-        cause="scaled to zero",
-        since=NOW - timedelta(minutes=2),
-        primary=True,
-    )
-    return replace(base, **changes)
+    row = BY_NAME[changes.get("reason", MODEL_EPP)]
+    fields = {
+        "reason": MODEL_EPP, "layer": row.layer, "type": row.type, "subject": SUBJECT,
+        "involved": SPACE, "disposition": disposition, "primary": True,
+        "related": ObjectRef("apps/v1", "Deployment", "chat", "llama-inferencepool-epp"),
+        "message": "the endpoint picker is down", "cause": "scaled to zero",
+        "since": NOW - timedelta(minutes=2),
+    }  # fmt: skip
+    return ResolvedFinding(**fields | changes)
 
 
 def report(*findings, ready=(), at=NOW):
@@ -79,17 +73,13 @@ def written(ago, **changes):
     return stored(finding_event(finding(), NOW - timedelta(seconds=ago), "pod"), **changes)
 
 
-def ready(due):
-    return ReadySubject(
-        reason=MODEL_READY,
-        layer=BY_NAME[MODEL_READY].layer,
-        subject=SUBJECT,
-        involved=SPACE,
-        related=SPACE,
-        message="ready",
-        due=due,
-        episode="first",
-    )
+def ready(*, due=True, **changes):
+    row = BY_NAME[changes.get("reason", MODEL_READY)]
+    fields = {
+        "reason": MODEL_READY, "layer": row.layer, "subject": SUBJECT, "involved": SPACE,
+        "related": SPACE, "message": "ready", "due": due, "episode": "first",
+    }  # fmt: skip
+    return ReadySubject(**fields | changes)
 
 
 STALE = finding(stale=True)

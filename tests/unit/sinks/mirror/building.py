@@ -3,15 +3,14 @@
 from datetime import timedelta
 
 from reporter.catalogue.reasons import HARNESS_GATEWAY_PROGRAMMING
-from reporter.model.report import ReadySubject
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.sinks.events.plan import finding_event, ready_event
 from reporter.sinks.mirror.plan import plan_mirrors
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_READY
-from tests.tables import BY_NAME
 from tests.unit.probes.building import NOW, at, document, namespace, snapshot_of
 from tests.unit.sinks.events.test_plan import finding, stored
+from tests.unit.sinks.events.test_plan import ready as ready_subject
 
 SPACE = ObjectRef("v1", "Namespace", "", "chat", "uid-chat")
 MODEL = Subject(INFERENCESET_KIND, "chat", "llama")
@@ -37,17 +36,10 @@ def fired(
     reason = reason or {MODEL: MODEL_EPP, HARNESS: HARNESS_GATEWAY_PROGRAMMING}.get(
         subject, "clusterBBRNotReady"
     )
-    row = BY_NAME[reason]
     told = finding(
-        reason=reason,
-        layer=row.layer,
-        type=row.type,
-        subject=subject,
-        involved=SPACE,
-        related=related,
-        message=message,
+        reason=reason, subject=subject, involved=SPACE, related=related, message=message,
         since=NOW - timedelta(minutes=9),
-    )
+    )  # fmt: skip
     body = finding_event(told, NOW - timedelta(seconds=first), "pod")
     last = NOW - timedelta(seconds=ago)
     return stored({**body, "lastTimestamp": f"{last:%FT%TZ}"}, state=state, count=count)
@@ -55,16 +47,7 @@ def fired(
 
 def ready(*, ago=5.0, subject=MODEL, reason=MODEL_READY):
     """The record of a recovery."""
-    told = ReadySubject(
-        reason=reason,
-        layer=BY_NAME[reason].layer,
-        subject=subject,
-        involved=SPACE,
-        related=SPACE,
-        message="ready",
-        due=True,
-        episode="first",
-    )
+    told = ready_subject(reason=reason, subject=subject, involved=SPACE, related=SPACE)
     return stored(ready_event(told, NOW - timedelta(seconds=ago), "pod"), state="over")
 
 

@@ -48,16 +48,11 @@ def finding(reason, subject=CLUSTER, disposition=Disposition.FIRING, **changes):
 
 
 def ready(subject):
+    place = ObjectRef("v1", "Namespace", "", subject.namespace)
     return ReadySubject(
-        reason="inferencesetReady",
-        layer=BY_NAME["inferencesetReady"].layer,
-        subject=subject,
-        involved=ObjectRef("v1", "Namespace", "", subject.namespace),
-        related=ObjectRef("v1", "Namespace", "", subject.namespace),
-        message="ready",
-        due=False,
-        episode="",
-    )
+        reason="inferencesetReady", layer=BY_NAME["inferencesetReady"].layer, subject=subject,
+        involved=place, related=place, message="ready", due=False, episode="",
+    )  # fmt: skip
 
 
 def report(*findings, ready_ones=(), **changes):
