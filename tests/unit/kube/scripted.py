@@ -3,12 +3,13 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from inspect import isawaitable
 from pathlib import Path
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.Request], web.StreamResponse | Awaitable[web.StreamResponse]]
 
 
 def kubeconfig(path: Path, server: str, user: dict[str, object] | None = None) -> Path:
@@ -31,7 +32,8 @@ async def serving(handler: Handler) -> AsyncIterator[str]:
     """Serve `handler` for every path on a free loopback port; gives the base URL."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        return await handler(request)
+        answer = handler(request)
+        return await answer if isawaitable(answer) else answer
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", handle)

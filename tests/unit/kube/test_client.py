@@ -6,6 +6,8 @@ import json
 import socket
 import time
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,7 @@ from reporter.kube.errors import (
     ServerError,
     TooManyRequests,
     Unauthorized,
+    status_error,
 )
 from tests.unit.kube.scripted import kubeconfig, status
 
@@ -61,11 +64,7 @@ async def get(client, **options):
 )  # fmt: skip
 async def test_each_answer_has_its_error(client_for, answer, error):
     """Each kind of refusal becomes the exception that callers tell apart, and nothing else."""
-
-    async def handler(_: web.Request) -> web.Response:
-        return answer()
-
-    async with client_for(handler) as client:
+    async with client_for(lambda _: answer()) as client:
         with pytest.raises(KubeError) as caught:
             await get(client, max_bytes=1000)
     assert type(caught.value) is error
@@ -217,15 +216,8 @@ async def test_requests_are_counted(client_for):
 
 async def test_the_server_clock_is_measured(client_for):
     """A server whose clock is an hour ahead is noticed, to about a second."""
-
-    async def handler(_: web.Request) -> web.Response:
-        from datetime import UTC, datetime, timedelta
-        from email.utils import format_datetime
-
-        date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-        return web.json_response({}, headers={"Date": date})
-
-    async with client_for(handler) as client:
+    date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    async with client_for(lambda _: web.json_response({}, headers={"Date": date})) as client:
         assert client.clock_offset_seconds == 0.0
         await get(client)
         assert client.clock_offset_seconds == pytest.approx(3600, abs=1.5)
@@ -235,11 +227,7 @@ async def test_a_clock_of_ours_that_is_set_is_corrected_before_the_next_answer(
     client_for, monkeypatch
 ):
     """A grace must not end because somebody set the clock of the node an hour ahead."""
-
-    async def handler(_: web.Request) -> web.Response:
-        return web.json_response({})
-
-    async with client_for(handler) as client:
+    async with client_for(lambda _: web.json_response({})) as client:
         await get(client)
         assert client.clock_offset_seconds == pytest.approx(0, abs=1.5)
         real = time.time
@@ -312,8 +300,6 @@ async def test_keep_alive_is_on(streaming):
 
 def test_messages_hold_no_secrets():
     """What a server says may quote a token; our message does not."""
-    from reporter.kube.errors import status_error
-
     token = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln"
     body = json.dumps({"kind": "Status", "message": f"token {token} of https://u:p@host is bad"})
     assert token not in str(status_error(401, body.encode()))

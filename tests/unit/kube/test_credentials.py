@@ -165,11 +165,7 @@ async def test_a_plugin_is_run_again_when_its_token_is_refused(tmp_path: Path, m
 async def test_a_401_that_lasts_reloads_once(tmp_path: Path):
     """Credentials that stay refused are not loaded again for every request."""
     loads = tmp_path / "loads"
-
-    async def handler(_: web.Request) -> web.Response:
-        return status(401, "Unauthorized")
-
-    async with serving(handler) as server:
+    async with serving(lambda _: status(401, "Unauthorized")) as server:
         user = plugin(tmp_path / "plugin", f"echo x >> {loads}; {credential('one')}")
         path = kubeconfig(tmp_path / "config", server, user)
         async with await connect(kubeconfig=path) as client:

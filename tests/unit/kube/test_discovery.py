@@ -177,11 +177,7 @@ async def test_old_servers_are_asked_group_by_group(client_for):
 
 async def test_an_odd_answer_is_no_empty_cluster(client_for):
     """JSON of somebody else does not make every kind absent."""
-
-    async def handler(_: web.Request) -> web.Response:
-        return web.json_response({"kind": "Hello"})
-
-    async with client_for(handler) as client:
+    async with client_for(lambda _: web.json_response({"kind": "Hello"})) as client:
         discoverer = Discoverer(client)
         await discoverer.poll()
         assert discoverer.current.discovery.served is None

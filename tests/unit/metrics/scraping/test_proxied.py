@@ -148,24 +148,19 @@ async def test_refused_credentials_are_renewed_once(client_for, tmp_path):
 
 
 async def test_credentials_that_stay_refused(client_for):
-
-    async def handler(request: web.Request) -> web.Response:
-        return status(401, "Unauthorized")
-
-    async with client_for(handler) as client:
+    async with client_for(lambda _: status(401, "Unauthorized")) as client:
         error = await failed(client)
-    assert error.failure is Failure.FORBIDDEN
-    assert error.detail == "the API server refused the credentials"
+    assert (error.failure, error.detail) == (
+        Failure.FORBIDDEN,
+        "the API server refused the credentials",
+    )
 
 
 async def test_the_clock_of_a_pod_is_not_that_of_the_api_server(client_for):
     """The Date of a proxied answer is the pod's, which may be years off."""
-
-    async def handler(request: web.Request) -> web.Response:
-        date = {"Date": "Fri, 20 Nov 2020 12:00:00 GMT"}
-        return web.Response(body=PAGE, content_type="text/plain", headers=date)
-
-    async with client_for(handler) as client:
+    date = {"Date": "Fri, 20 Nov 2020 12:00:00 GMT"}
+    page = web.Response(body=PAGE, content_type="text/plain", headers=date)
+    async with client_for(lambda _: page) as client:
         await fetched(client)
         assert client.clock_offset_seconds == 0.0
 
@@ -174,10 +169,8 @@ async def test_requests_are_counted(client_for):
     """As one verb on one resource."""
     counted = []
 
-    async def handler(request: web.Request) -> web.Response:
-        return web.Response(body=PAGE, content_type="text/plain")
-
-    async with client_for(handler, lambda *request: counted.append(request)) as client:
+    page = web.Response(body=PAGE, content_type="text/plain")
+    async with client_for(lambda _: page, lambda *request: counted.append(request)) as client:
         await fetched(client)
     assert counted == [("get", "pods/proxy", "200")]
 
@@ -185,7 +178,7 @@ async def test_requests_are_counted(client_for):
 def api_server(of_pod, pods=("pod-0",)):
     """An API server that is well, with pods one of which answers so through the proxy."""
 
-    async def handler(request: web.Request) -> web.Response:
+    def handler(request: web.Request) -> web.Response:
         if "/pod-0:" in request.path:
             return of_pod()
         if request.path == "/api/v1/namespaces/n/pods":
@@ -218,22 +211,24 @@ async def test_a_refusal_that_the_pod_wrote(client_for, name):
     assert (failure.failure, failure.detail) == (Failure.STATUS, str(code))
 
 
-async def test_a_plain_429_of_the_pod(client_for):
-    async with client_for(api_server(lambda: web.Response(status=429))) as client:
-        failure = await failed(client)
-    assert (failure.failure, failure.detail) == (Failure.STATUS, "429")
-
-
-async def test_a_pod_that_is_gone(client_for):
-    async with client_for(api_server(lambda: status(404, "NotFound"), pods=())) as client:
-        failure = await failed(client)
-    assert (failure.failure, failure.detail) == (Failure.UNREACHABLE, "no such pod")
+@pytest.mark.parametrize(
+    ("server", "failure", "detail"),
+    [
+        (api_server(lambda: web.Response(status=429)), Failure.STATUS, "429"),
+        (api_server(lambda: status(404, "NotFound"), pods=()), Failure.UNREACHABLE, "no such pod"),
+    ],
+    ids=["a plain 429 of the pod", "a pod that is gone"],
+)
+async def test_what_is_the_pods(client_for, server, failure, detail):
+    async with client_for(server) as client:
+        error = await failed(client)
+    assert (error.failure, error.detail) == (failure, detail)
 
 
 async def test_a_404_while_pods_cannot_be_listed(client_for):
     """Nobody says that the pod is gone: only what was answered is told."""
 
-    async def handler(request: web.Request) -> web.Response:
+    def handler(request: web.Request) -> web.Response:
         listing = "fieldSelector" in request.query
         return status(403, "Forbidden") if listing else status(404, "NotFound")
 
