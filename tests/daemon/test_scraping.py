@@ -4,18 +4,12 @@ import asyncio
 import json
 import re
 import sys
-from datetime import UTC, datetime
 
 import pytest
 from aiohttp import web
 
-from lab.demo.inferenceservice import NAMESPACE, KServe, inferenceservice, kinds
-from lab.demo.sample_stack import AGE
 from lab.demo.story import CHAT, SEARCH, ModelPods
-from lab.simulation import ModelPod, Phase
-from reporter.catalogue import runtime
-from reporter.model.instant import rfc3339
-from reporter.stacks.kserve.reasons import INFERENCESERVICE_KIND
+from lab.simulation import Phase
 from tests.daemon.replica import free_port, passes, until
 from tests.daemon.stage import key_of
 from tests.tables import of_inferencesets as t
@@ -223,29 +217,6 @@ async def status_of(replica, pod: str, *options: str) -> tuple[int, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
-async def test_status_shows_why_a_pod_is_not_judged(stage, pods, inside, *, settings):
-    settings["weight_download_window_seconds"] = 300
-    pods.of(*MISTRAL).become(Phase.DOWNLOADING, speed=5e6)
-    stage.cluster.replace_pod(*MISTRAL)
-    replica = await inside(**settings).start()
-    await replica.ready()
-    pod = name_of_pod(pods, MISTRAL)
-    await scraped(pods.of(*MISTRAL), 2)
-    _, text, _ = await status_of(replica, pod)
-    assert "Not Ready: only downloads are judged." in text
-    _, out, _ = await status_of(replica, pod, "-o", "json")
-    found = json.loads(out)
-    assert (found["namespace"], found["name"]) == tuple(pod.split("/"))
-    assert found["outcome"] == "ok"
-    assert found["values"]["download_speed"] == 5e6
-    assert found["inService"] is False
-    reasons = {each["reason"]: (each["verdict"], each["detail"]) for each in found["reasons"]}
-    verdict_, why = reasons[t.DOWNLOAD_SLOW]
-    assert verdict_ == "not judged"
-    assert why in text
-    assert reasons[t.KV_CACHE][0] == "not judged"
-
-
 async def test_an_endpoint_picker_without_endpoints(stage, picker, inside, *, settings):
     """The fault is reported for its model and ends once the picker sees a pod; no token is ever sent."""
     settings["grace"]["inferencesetEPPNoEndpoints"] = WINDOW
@@ -255,43 +226,3 @@ async def test_an_endpoint_picker_without_endpoints(stage, picker, inside, *, se
     assert "endpoint picker pod phi-4-mini-inferencepool-epp" in event["message"]
     picker["body"] = EPP_PAGE
     await stage.told(NO_ENDPOINTS, "over")
-
-
-KSERVE_POD = "chat-predictor-00001-deployment-0"
-KSERVE_FULL = (
-    runtime.of_kind(runtime.KV_CACHE, INFERENCESERVICE_KIND),
-    f"inferenceservice/{NAMESPACE}/chat",
-)
-
-
-@pytest.fixture(name="kserve")
-def _kserve(stage):
-    """KServe's controllers, whose pods have been Ready for a while."""
-    stage.sandbox.load(kinds())
-    node = stage.sandbox.list("nodes")[0]["metadata"]["name"]
-    return KServe(stage.sandbox, node=node, now=lambda: rfc3339(datetime.now(UTC) - AGE))
-
-
-def create(stage, kserve, port, **model):
-    """An InferenceService whose container serves on a port."""
-    stage.sandbox.load([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
-    wanted = inferenceservice("chat", "s3://models/chat")
-    wanted["spec"]["predictor"]["model"] |= {"ports": [{"containerPort": port}], **model}
-    stage.sandbox.create(wanted)
-    kserve.settle()
-
-
-async def test_full_kv_cache_of_a_kserve_pod_is_told_of_its_inferenceservice(
-    stage, kserve, inside, *, settings
-):
-    """The reason has the name of the subject's kind, and the settings of all kinds count for it."""
-    create(stage, kserve, port := free_port())
-    async with ModelPod(host="127.246.0.1", port=port) as pod:
-        pod.become(Phase.SATURATED)
-        await inside(**settings).start()
-        event = await stage.told(KSERVE_FULL)
-        assert event["reason"] == "inferenceserviceKVCacheSaturated"
-        assert f"InferenceService {NAMESPACE}/chat: pod {KSERVE_POD}: " in event["message"]
-        assert event["related"]["name"] == KSERVE_POD
-        pod.become(Phase.SERVING)
-        await stage.told(KSERVE_FULL, "over")

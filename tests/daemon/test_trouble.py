@@ -1,6 +1,5 @@
 """An API server that is slow, away, refusing or nonsensical: nothing false, and nothing lost."""
 
-import functools
 import time
 from collections import Counter
 
@@ -9,10 +8,7 @@ from structlog.testing import capture_logs
 
 from lab.sandbox import InjectedFault
 from lab.sandbox.access import Rule
-from reporter.daemon import main as wiring
 from reporter.daemon import passes as heartbeat
-from reporter.kube.informer import Timing
-from reporter.kube.live import LiveCluster
 from reporter.sinks import outbox as setbacks
 from tests.daemon.replica import until
 from tests.daemon.stage import CLUSTER_READY, CODE, INFRA, KAITO, PODS, READY, key_of
@@ -68,21 +64,6 @@ async def test_throttled_writes_come_later_and_all_of_them(stage, inside):
     without = READY - {CLUSTER_READY}
     await until(lambda: {key_of(event) for event in stage.events()} >= without, "the others")
     assert Counter(map(key_of, stage.events())) == Counter([*without, KAITO])
-
-
-async def test_watch_of_our_events_that_brings_nothing_is_noticed_by_conflicts(stage, inside):
-    replica = await inside().start()
-    await stage.all_ready()
-    stage.scale_kaito(0)
-    await stage.told(KAITO)
-    stage.sandbox.faults.add(InjectedFault(action="silent", resources=("events",)))
-    await until(lambda: _conflicts(replica, 2), "what it knows of its Events is old")
-    stage.scale_kaito(1)
-    await stage.told(KAITO, "over")
-
-
-async def _conflicts(replica, count: int) -> bool:
-    return await replica.writes(outcome="conflict") >= count
 
 
 @pytest.mark.quick
@@ -174,33 +155,6 @@ async def test_events_that_may_not_be_read_are_written_once(stage, inside):
     assert "list, watch on events in kube-system" in event["message"]
     await replica.passes()
     assert Counter(key_of(event) for event in stage.events()) == Counter([KAITO, UNKNOWN])
-
-
-async def test_kind_that_cannot_be_reached_becomes_unknown_and_comes_back(
-    stage, inside, monkeypatch
-):
-    """After 120 s without an answer: findings are stale, Events are not refreshed, no recovery."""
-    timing = Timing(backoff=0.05, unknown_after=1.0)
-    quick = functools.partial(LiveCluster, timing=timing, discovery_seconds=0.5)
-    monkeypatch.setattr(wiring, "LiveCluster", quick)
-    replica = await inside().start()
-    await stage.all_ready()
-    stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
-    await stage.told(PODS)
-    number = stage.sandbox.faults.add(InjectedFault(action="error", resources=("pods",)))
-    stage.sandbox.faults.cut_watches("pods")
-    event = await stage.told(UNKNOWN)
-    assert "Connection: pods cannot be read (unreachable)" in event["message"]
-    await stage.told(PODS, "stale")
-    assert {"resource": "pods", "cause": "unreachable"} in (await replica.report())["unknown"]
-    stage.cluster.image_pull("search-models", "mistral-7b", fails=False)
-    await replica.passes()
-    assert stage.events(PODS, state="stale")
-    stage.sandbox.faults.remove(number)
-    await stage.told(UNKNOWN, "over")
-    await stage.told(PODS, "over")
-    await replica.passes()
-    assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN])
 
 
 async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monkeypatch):

@@ -5,7 +5,7 @@ from itertools import count
 
 from lab.sandbox.workloads import running_status
 from lab.simulation.kserve import InferenceServiceWorld, plan
-from lab.simulation.kserve_objects import TRUE, condition_of, runs
+from lab.simulation.kserve_objects import condition_of, runs
 
 NOW = "2026-11-20T12:00:00Z"
 
@@ -40,9 +40,6 @@ class Cluster:
     def of(self, kind):
         return [each for (found, _), each in sorted(self.objects.items()) if found == kind]
 
-    def names(self, kind="Pod"):
-        return [each["metadata"]["name"] for each in self.of(kind)]
-
     def ask(self, **predictor):
         """Change the predictor's spec; None takes a field away."""
         spec = self.inferenceservice["spec"]["predictor"]
@@ -76,27 +73,3 @@ class Cluster:
 
     def condition(self, type_):
         return (condition_of(self.inferenceservice, type_) or {}).get("status")
-
-    def is_true(self, type_):
-        return self.condition(type_) == TRUE
-
-    def predictor(self):
-        return (self.inferenceservice["status"].get("components") or {}).get("predictor") or {}
-
-    def revisions(self):
-        """C, R, lr and pr in short: `1 1 1 -`."""
-        fields = ("latestCreated", "latestReady", "latestRolledout", "previousRolledout")
-        names = [self.predictor().get(f"{each}Revision", "") for each in fields]
-        return " ".join(name[-1:] or "-" for name in names)
-
-    def traffic(self):
-        """The route in short: `v2:20 L, v1:80 -`, where L follows the latest ready revision."""
-        return ", ".join(
-            f"v{each['revisionName'][-1]}:{each['percent']} {'L' if each['latestRevision'] else '-'}"
-            for each in self.predictor().get("traffic") or ()
-        )
-
-    def model_status(self):
-        status = self.inferenceservice["status"]["modelStatus"]
-        states = status["states"]
-        return states["targetModelState"], status["transitionStatus"], states["activeModelState"]

@@ -86,27 +86,6 @@ def test_groups_scale_to_the_lowest_free_ordinals_and_away_from_the_highest(ther
     assert [*cluster.groups] == names
 
 
-def test_groups_that_do_not_run_go_first():
-    cluster = settled([role("decode")], 3)
-    cluster.objects["Pod", "m-1-decode-0-0"]["status"] = {"phase": "Pending"}
-    cluster.owner["spec"]["replicas"] = 1
-    cluster.reconcile()
-    assert cluster.names(deleting=True) == ["m-1-decode-0-0", "m-2-decode-0-0"]
-
-
-def test_instances_of_a_role_scale_without_a_new_revision():
-    cluster = settled()
-    before = cluster.revisions
-    cluster.owner["spec"]["template"]["roles"][1]["replicas"] = 3
-    made = cluster.reconcile()
-    assert [each["metadata"]["name"] for each in made.create] == ["m-0-decode-2-0"]
-    cluster.settle()
-    assert {*cluster.revisions.values()} == {*before.values()}
-    cluster.owner["spec"]["template"]["roles"][1]["replicas"] = 1
-    cluster.reconcile()
-    assert cluster.names(deleting=True) == ["m-0-decode-1-0", "m-0-decode-2-0"]
-
-
 @pytest.mark.parametrize("volcano", [False, True])
 def test_a_rollout_replaces_one_group_at_a_time_from_the_last(volcano):
     cluster = settled([role("decode")], 3, volcano=volcano)
@@ -136,17 +115,6 @@ def test_a_group_whose_podgroup_goes_is_deleted_to_the_end():
     assert cluster.names(deleting=False) == []
     assert cluster.names("Service") == []
     assert made.create == ()
-
-
-def test_a_lost_pod_takes_its_instance_with_it():
-    cluster = settled()
-    whole = cluster.names()
-    cluster.lose("m-0-prefill-0-1")
-    made = cluster.reconcile()
-    assert cluster.names(deleting=True) == ["m-0-prefill-0-0"]
-    assert made.create == ()
-    cluster.settle()
-    assert cluster.names() == whole
 
 
 @rows(
