@@ -1,7 +1,6 @@
 """Names and labels of Events: valid for the API server, and one name for one episode only."""
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -78,7 +77,7 @@ def test_a_recurrence_has_a_name_of_its_own():
 def test_each_recovery_is_told_under_a_name_of_its_own():
     """Ready after one Warning is not Ready after another."""
 
-    one, other = (replace(ready(due=True), episode=each) for each in ("x.m.one", "x.m.other"))
+    one, other = (ready(episode=each) for each in ("x.m.one", "x.m.other"))
     assert ready_name(one) != ready_name(other)
 
 

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from lab.sandbox.patching import merge_patch
 from reporter.catalogue.reasons import CLUSTER_ISTIO
