@@ -7,7 +7,8 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.model.objects import MUTE
 from reporter.stacks.kaito.reasons import WORKSPACES
-from tests.unit.resolution.building import NOON, Resolver, finding, seconds, snapshot
+from tests.tables import rows
+from tests.unit.resolution.building import NOON, Resolver, at, finding, seconds, snapshot, tell
 from tests.unit.resolution.test_mutes import holding, obj
 
 PODS, KAITO = "inferencesetModelPodsNotReady", "clusterKaitoControllerNotReady"
@@ -26,38 +27,64 @@ def fault(name="a", **fields):
     return finding(PODS, name, **{"exempt": True} | fields)
 
 
-def test_a_muted_episode_keeps_its_start():
-    """Even if the muted fault that began it is gone and another muted one is left."""
-    resolver = Resolver()
-    first, second = finding(PODS, "a", exempt=True), finding(PODS, "b", exempt=True)
-    resolver.look(0, first, seen=mutes("a", "b"))
-    resolver.look(10, first, second, seen=mutes("a", "b"))
-    assert resolver.look(100, second, seen=mutes("a", "b")) == {PODS: "muted"}
-    assert resolver[PODS].since == NOON
+A, B, BOTH = fault("a"), fault("b"), mutes("a", "b")
+UP = finding(KAITO, exempt=True, governs=True)
+OWN_A, OWN_B = (fault(each, independent=True) for each in "ab")
+YOUNG_B, SLOW_B = (fault("b", exempt=False, **more) for more in ({}, {"budget": seconds(900)}))
+EPP_A, EPP_B = (finding(EPP, each, exempt=True) for each in "ab")
+UNREAD = snapshot(unknown=[WORKSPACES, r.DEPLOYMENTS])
+FIRES, MUTED, CLEARS = ({PODS: each} for each in ("firing", "muted", "clearing"))
+SINCE_NOON = {PODS: {"since": NOON}}
 
 
-def test_a_muted_episode_beside_what_an_upstream_explains_keeps_its_start():
-    resolver = Resolver()
-    explained = finding(PODS, "a", exempt=True)
-    own = finding(PODS, "b", exempt=True, independent=True)
-    upstream = finding(KAITO, exempt=True, governs=True)
-    resolver.look(0, explained, seen=mutes("a", "b"))
-    for at in (10, 20):
-        found = resolver.look(at, explained, own, upstream, seen=mutes("a", "b"))
-        assert found == {KAITO: "firing", PODS: "muted"}
-        assert resolver[PODS].since == NOON
-    assert resolver.report.now == NOON + seconds(20)
+@rows(
+    "passes",
+    {
+        "an episode keeps its start, even if the muted fault that began it is gone and another one is left": [
+            at(0, A, seen=BOTH), at(10, A, B, seen=BOTH), at(100, B, seen=BOTH, found=MUTED, lines=SINCE_NOON),
+        ],
+        "so does one beside what an upstream explains": [
+            at(0, A, seen=BOTH), *(at(second, A, OWN_B, UP, seen=BOTH, found={KAITO: "firing"} | MUTED, lines=SINCE_NOON) for second in (10, 20)),
+        ],
+        "a fault that is not seen any more is muted with all the others: as long as one is not, it clears": [
+            at(0, A, B), at(10, seen=mutes("a"), found=CLEARS), at(20, seen=BOTH, found=MUTED),
+        ],
+        "whichever it is": [at(0, A, B), at(10, seen=mutes("b"), found=CLEARS), at(20, seen=BOTH, found=MUTED)],
+        "a young fault does not keep what is clearing from being muted": [
+            at(0, A), *(at(second, YOUNG_B, found=CLEARS) for second in (10, 20)), at(30, YOUNG_B, seen=mutes("a"), found=MUTED),
+        ],
+        "what is stale for longer than its fault is remembered stays: a mute would be about nobody knows what": [
+            at(0, A), *(at(second, SLOW_B, seen=BLIND, found=FIRES) for second in (10, 80)), at(90, SLOW_B, seen=mutes("a", "b", base=BLIND), found=FIRES),
+        ],
+        "a secondary fault that is stale is muted": [
+            at(0, A, EPP_A), at(10, seen=UNREAD, found=FIRES | {EPP: "secondary"}, lines={EPP: {"by": (PODS,)}}),
+            at(20, seen=mutes("a", base=UNREAD), found=MUTED | {EPP: "muted"}, lines={EPP: {"by": ()}}),
+        ],
+        "a secondary fault that is gone is not listed for a mute": [
+            at(0, B, EPP_A), *(at(second, B, seen=mutes("a"), found=FIRES) for second in (10, 20)),
+        ],
+        "a muted fault beside one that an upstream explains": [at(0, UP, OWN_A, B, seen=mutes("a"), found={KAITO: "firing"} | MUTED)],
+        "what clears beside a muted fault outranks others: else they would be told each time that it comes and goes": [
+            at(0, A, B, seen=mutes("a")), at(10, A, finding(EPP, "c", exempt=True), seen=mutes("a"), found=CLEARS | {EPP: "secondary"}),
+        ],
+        "a secondary fault beside a muted one does not clear": [
+            at(0, fault("c"), EPP_A, EPP_B, seen=mutes("a"), lines={EPP: {"disposition": "secondary"}}),
+            at(10, fault("c"), EPP_A, seen=mutes("a"), found=FIRES | {EPP: "muted"}),
+        ],
+    },
+)  # fmt: skip
+def test_what_a_mute_does_to_an_episode(passes):
+    tell(*passes)
 
 
 @pytest.mark.parametrize("base", [None, BLIND], ids=["clearing", "stale"])
 def test_a_fault_that_is_not_seen_any_more_is_muted(base):
-    resolver = Resolver()
-    resolver.look(0, fault())
-    assert resolver[PODS].primary
-    assert resolver.look(10, seen=mutes("a", base=base)) == {PODS: "muted"}
-    assert not resolver[PODS].primary
-    assert [mute.object.name for mute in resolver[PODS].mutes] == ["a"]
-    assert resolver[PODS].stale is (base is not None)
+    line = {"primary": False, "stale": base is not None}
+    told = tell(
+        at(0, A, lines={PODS: {"primary": True}}),
+        at(10, seen=mutes("a", base=base), found=MUTED, lines={PODS: line}),
+    )
+    assert [mute.object.name for mute in told[PODS].mutes] == ["a"]
 
 
 @pytest.mark.parametrize(("muted", "becomes"), [("a", "muted"), ("b", "clearing")])
@@ -68,58 +95,6 @@ def test_what_only_an_event_on_record_tells_of_is_muted_by_its_object(muted, bec
     recorded = snapshot(events=before.events())
     seen = replace(recorded, tables={**recorded.tables, **mutes(muted).tables})
     assert after.look(10, seen=seen) == {PODS: becomes}
-
-
-@pytest.mark.parametrize("muted", ["a", "b"])
-def test_a_fault_that_is_not_seen_any_more_is_muted_with_all_the_others(muted):
-    """As long as one of them is not muted, it is clearing."""
-    resolver = Resolver()
-    resolver.look(0, fault("a"), fault("b"))
-    assert resolver.look(10, seen=mutes(muted)) == {PODS: "clearing"}
-    assert resolver.look(20, seen=mutes("a", "b")) == {PODS: "muted"}
-
-
-def test_a_young_fault_does_not_keep_what_is_clearing_from_being_muted():
-    resolver = Resolver()
-    resolver.look(0, fault("a"))
-    for at in (10, 20):
-        assert resolver.look(at, fault("b", exempt=False)) == {PODS: "clearing"}
-    assert resolver.look(30, fault("b", exempt=False), seen=mutes("a")) == {PODS: "muted"}
-
-
-def test_a_finding_that_is_stale_for_longer_than_its_fault_is_remembered_stays():
-    """It is no longer known what a mute would have to be about."""
-    resolver = Resolver()
-    young = fault("b", exempt=False, budget=seconds(900))
-    resolver.look(0, fault("a"))
-    for at in (10, 80):
-        assert resolver.look(at, young, seen=BLIND) == {PODS: "firing"}
-    assert resolver.look(90, young, seen=mutes("a", "b", base=BLIND)) == {PODS: "firing"}
-
-
-def test_a_secondary_fault_that_is_stale_is_muted():
-    resolver = Resolver()
-    resolver.look(0, fault(), finding(EPP, "a", exempt=True))
-    unread = snapshot(unknown=[WORKSPACES, r.DEPLOYMENTS])
-    assert resolver.look(10, seen=unread) == {PODS: "firing", EPP: "secondary"}
-    assert resolver[EPP].by == (PODS,)
-    found = resolver.look(20, seen=mutes("a", base=unread))
-    assert found == {PODS: "muted", EPP: "muted"}
-    assert resolver[EPP].by == ()
-
-
-def test_a_secondary_fault_that_is_gone_is_not_listed_for_a_mute():
-    resolver = Resolver()
-    resolver.look(0, fault("b"), finding(EPP, "a", exempt=True))
-    for at in (10, 20):
-        assert resolver.look(at, fault("b"), seen=mutes("a")) == {PODS: "firing"}
-
-
-def test_a_muted_fault_beside_one_that_an_upstream_explains():
-    upstream = finding(KAITO, exempt=True, governs=True)
-    own = fault("a", independent=True)
-    found = Resolver().look(0, upstream, own, fault("b"), seen=mutes("a"))
-    assert found == {KAITO: "firing", PODS: "muted"}
 
 
 @pytest.mark.parametrize(("exempt", "gone_for"), [(True, 60), (False, 5)])
@@ -133,20 +108,3 @@ def test_a_told_fault_beside_a_muted_one_clears_as_any_other(exempt, gone_for):
     assert resolver.wake_in == seconds(gone_for - 1)
     assert resolver.look(4 + gone_for, both[0], seen=mutes("a")) == {PODS: "clearing"}
     assert resolver.look(5 + gone_for, both[0], seen=mutes("a")) == {PODS: "muted"}
-
-
-def test_what_clears_beside_a_muted_fault_outranks_others():
-    """Otherwise they would be reported each time that it comes and goes."""
-    resolver = Resolver()
-    resolver.look(0, fault("a"), fault("b"), seen=mutes("a"))
-    found = resolver.look(10, fault("a"), finding(EPP, "c", exempt=True), seen=mutes("a"))
-    assert found == {PODS: "clearing", EPP: "secondary"}
-
-
-def test_a_secondary_fault_beside_a_muted_one_does_not_clear():
-    resolver = Resolver()
-    muted, other = finding(EPP, "a", exempt=True), finding(EPP, "b", exempt=True)
-    resolver.look(0, fault("c"), muted, other, seen=mutes("a"))
-    assert resolver[EPP].disposition == "secondary"
-    found = resolver.look(10, fault("c"), muted, seen=mutes("a"))
-    assert found == {PODS: "firing", EPP: "muted"}

@@ -12,6 +12,7 @@ from reporter.resolution.memory import CachedReady, Steps
 from reporter.resolution.ready import find_ready
 from reporter.resolution.records import records_of
 from reporter.stacks.kaito.reasons import INFERENCESETS, WORKSPACES
+from tests.tables import rows
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
@@ -41,25 +42,36 @@ def ready(at, *events):
     return events_of(at=at, ready=READY, seen=snapshot(events=events))
 
 
-def test_a_warning_that_is_told_again_calls_for_another_ready():
-    """The Event is the same, but was written again after it was answered."""
-    (event,) = warning(0)
-    told = [event, *ready(100, event)]
-    resolver = Resolver()
-    resolver.look(101, ready=READY, seen=snapshot(events=told))
-    assert due(resolver) == []
-    again = event | {"lastTimestamp": "2026-11-20T12:03:00Z"}
-    resolver.look(200, ready=READY, seen=snapshot(events=[again, *told[1:]]))
-    assert due(resolver) == [str(MODEL)]
+WARNED, OF_ROUTE = warning(0), warning(0, ROUTE)
+ANSWERED = [*WARNED, *ready(100, *WARNED)]
+AGAIN = [WARNED[0] | {"lastTimestamp": "2026-11-20T12:03:00Z"}, *ANSWERED[1:]]
+FORMER = [of_another_vocabulary(each) for each in WARNED]
+AT_ONCE = {reason: [*each, *ready(0, *each)] for reason, each in ((EPP, WARNED), (ROUTE, OF_ROUTE))}
+LONG_AGO = NOON - seconds(2 * 86_400)
 
 
-def test_two_warnings_of_one_instant_are_two():
-    first = warning(0)
-    resolver = Resolver()
-    resolver.look(101, ready=READY, seen=snapshot(events=[*first, *ready(100, *first)]))
-    both = [*warning(0), *warning(0, ROUTE)]
-    resolver.look(102, ready=READY, seen=snapshot(events=both))
-    assert due(resolver) == [str(MODEL)]
+@rows(
+    ("created", "passes"),
+    {
+        "a Warning that is told again calls for another, though its Event is the same": (LONG_AGO, [(101, ANSWERED, False), (200, AGAIN, True)]),
+        "two Warnings of one instant are two": (LONG_AGO, [(101, ANSWERED, False), (102, [*WARNED, *OF_ROUTE], True)]),
+        "an Event of an older version, or with other declarations, calls for none": (LONG_AGO, [(100, FORMER, False)]),
+        "a Warning from when the subject was created": (NOON, [(7200, WARNED, True)]),
+        "a Warning about an earlier subject of that name, too old for a first Ready": (NOON + seconds(1), [(7200, WARNED, False)]),
+        "a Warning that outlives its Ready calls for no other": (LONG_AGO, [(101, ANSWERED, False), (102, WARNED, False), (103, WARNED, False)]),
+        "of one instant a Ready is the newer": (NOON, [(1, AT_ONCE[EPP], False), (2, AT_ONCE[EPP][::-1], False)]),
+        "whatever the order of their names": (NOON, [(1, AT_ONCE[ROUTE], False), (2, AT_ONCE[ROUTE][::-1], False)]),
+        "a Warning after a Ready calls for another": (LONG_AGO, [(300, [*warning(200), *ANSWERED], True)]),
+        "of any reason: the newest decides, not its name": (LONG_AGO, [(300, [*warning(200, ROUTE), *ANSWERED], True)]),
+        "a first Ready is due within the lifetime of an Event": (NOON - seconds(60), [(0, [], True), (3539, [], True), (3540, [], False)]),
+        "an older one may have been told and expired": (NOON - seconds(3600), [(0, [], False), (3539, [], False)]),
+    },
+)  # fmt: skip
+def test_when_a_ready_is_due(created, passes):
+    resolver = Resolver(created=created)
+    for second, events, is_due in passes:
+        resolver.look(second, ready=READY, seen=snapshot(events=events))
+        assert due(resolver) == [str(MODEL)] * is_due, second
 
 
 def test_two_replicas_answer_the_same_of_two_warnings():
@@ -71,14 +83,6 @@ def test_two_replicas_answer_the_same_of_two_warnings():
         resolver.look(100, ready=READY, seen=snapshot(events=order))
         episodes |= {each.episode for each in resolver.report.ready}
     assert episodes == {max(each["metadata"]["name"] for each in both)}
-
-
-def test_an_event_of_another_vocabulary_calls_for_no_ready():
-    """An older version of this program wrote it, or one with other declarations."""
-    seen = snapshot(events=[of_another_vocabulary(each) for each in warning(0)])
-    resolver = Resolver()
-    resolver.look(100, ready=READY, seen=seen)
-    assert due(resolver) == []
 
 
 def test_what_was_ready_stays_so_while_data_is_awaited():
@@ -161,14 +165,6 @@ def test_a_ready_is_due_until_it_is_on_record(events):
         assert MODEL not in resolver.memory.answered
 
 
-@pytest.mark.parametrize(("created", "expected"), [(0, [str(MODEL)]), (1, [])])
-def test_a_warning_about_an_earlier_subject_calls_for_no_ready(created, expected):
-    """It was written before this subject was created, which is too old for a first Ready."""
-    resolver = Resolver(created=NOON + seconds(created))
-    resolver.look(2 * 3600, ready=READY, seen=snapshot(events=warning(0)))
-    assert due(resolver) == expected
-
-
 def test_a_warning_about_the_cluster_calls_for_a_ready():
     """The cluster has no creation time, so all its Events are about it."""
     events = [over(each) for each in events_of(finding(KAITO, exempt=True))]
@@ -179,49 +175,8 @@ def test_a_warning_about_the_cluster_calls_for_a_ready():
     ]
 
 
-def test_a_warning_that_outlives_its_ready_calls_for_no_other():
-    first = warning(0)
-    resolver = Resolver()
-    resolver.look(101, ready=READY, seen=snapshot(events=[*first, *ready(100, *first)]))
-    for at in (102, 103):
-        resolver.look(at, ready=READY, seen=snapshot(events=first))
-        assert due(resolver) == []
-
-
-@pytest.mark.parametrize("reason", [EPP, ROUTE])
-def test_of_one_instant_a_ready_is_the_newer(reason):
-    """It ends the Warning, whatever the order of their names."""
-    first = warning(0, reason)
-    told = first + ready(0, *first)
-    resolver = Resolver(created=NOON)
-    for order in (told, told[::-1]):
-        resolver.look(1, ready=READY, seen=snapshot(events=order))
-        assert due(resolver) == []
-
-
-@pytest.mark.parametrize(
-    ("age", "expected"), [(3599, [str(MODEL)]), (3600, []), (2 * 3600 - 1, [])]
-)
-def test_a_first_ready_is_due_within_the_lifetime_of_an_event(age, expected):
-    """An older one may have been reported and expired."""
-    resolver = Resolver(created=NOON - seconds(age))
-    resolver.look(0, ready=READY)
-    assert due(resolver) == expected
-
-
-def test_a_warning_after_a_ready_calls_for_another():
-    """The newest record decides, whatever the order of names."""
-    first = warning(0)
-    told = first + ready(100, *first)
-    for reason in (EPP, ROUTE):
-        resolver = Resolver()
-        seen = snapshot(events=[*warning(200, reason), *told])
-        resolver.look(300, ready=READY, seen=seen)
-        assert due(resolver) == [str(MODEL)]
-
-
 YOUNG, OLD = NOON - seconds(60), NOON - seconds(7200)
-FIRST, WARNED = snapshot(), snapshot(events=warning(0))
+FIRST, SEEN_WARNED = snapshot(), snapshot(events=WARNED)
 TOLD = snapshot(events=ready(1, *warning(0)))
 
 
@@ -243,7 +198,7 @@ def later(state, **fields):
     [
         pytest.param(MODEL, YOUNG, FIRST, True, False, id="a first Ready of what is young"),
         pytest.param(MODEL, OLD, FIRST, False, True, id="what is older without a record"),
-        pytest.param(MODEL, YOUNG, WARNED, True, True, id="a Warning calls for it"),
+        pytest.param(MODEL, YOUNG, SEEN_WARNED, True, True, id="a Warning calls for it"),
         pytest.param(MODEL, YOUNG, TOLD, False, True, id="told"),
         pytest.param(CLUSTER, None, FIRST, True, True, id="no time of creation"),
     ],
@@ -256,18 +211,6 @@ def test_who_is_ready_is_found_again_where_time_decides(subject, created, seen, 
     again = find_ready(later(first), ())
     assert (again is found) is lasts
     assert [each.due for each in again.ready] == [is_due and lasts]
-
-
-@pytest.mark.parametrize("created", [YOUNG, OLD])
-def test_a_first_ready_is_due_no_more_once_its_subject_is_old(created):
-    """Nothing else changed meanwhile."""
-    resolver = Resolver(created=created)
-    resolver.look(0, ready=[evidence(MODEL)])
-    assert due(resolver) == [str(MODEL)] * (created == YOUNG)
-    resolver.look(3539, ready=[evidence(MODEL)])
-    assert due(resolver) == [str(MODEL)] * (created == YOUNG)
-    resolver.look(3540, ready=[evidence(MODEL)])
-    assert due(resolver) == []
 
 
 def test_who_is_ready_is_found_again_for_what_is_listed():
