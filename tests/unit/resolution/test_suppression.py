@@ -1,5 +1,7 @@
 """Rules 3 and 6: what holds and suppresses, by row of the table, and when an episode is over."""
 
+from dataclasses import replace
+
 import pytest
 
 from reporter.catalogue.reasons import CLUSTER_NODE
@@ -85,104 +87,6 @@ def test_degraded_suppresses_nothing(upstream, name):
     assert found == {upstream: "firing", reason: "firing"}
 
 
-def test_the_suffix_names_the_row_and_counts_namespaces():
-    """All reasons of the row, sorted, once one is suppressed; each namespace counts once."""
-    elsewhere = Subject(INFERENCESET_KIND, "other", "m")
-    neighbour = Subject(INFERENCESET_KIND, "demo", "llama")
-    resolver = Resolver()
-    resolver.look(
-        0,
-        down(KAITO),
-        *(finding(PODS, exempt=True, subject=each) for each in (MODEL, elsewhere, neighbour)),
-    )
-    assert resolver[KAITO].message == (
-        f"{KAITO} of up (suppressing downstream reasons: {INFRA}, {PODS} in 2 namespace(s))"
-    )
-
-
-def test_the_suffix_counts_no_namespace_where_the_reason_is_told():
-    elsewhere = Subject(INFERENCESET_KIND, "other", "m")
-    own = finding(PODS, exempt=True, subject=elsewhere, independent=True)
-    resolver = Resolver()
-    resolver.look(0, down(KAITO), finding(PODS, exempt=True), own)
-    assert resolver[KAITO].message.endswith(" in 1 namespace(s))")
-
-
-def test_an_independent_fault_is_told_without_the_others():
-    """Of two faults under one key, the upstream explains one; the other is reported alone."""
-    resolver = Resolver()
-    found = resolver.look(
-        0,
-        down(KAITO),
-        finding(PODS, "never-ready", exempt=True, severity=9),
-        finding(PODS, "was-ready", exempt=True, independent=True),
-    )
-    assert found[PODS] == "firing"
-    assert resolver[PODS].message == f"{PODS} of was-ready"
-
-
-def test_an_episode_begins_with_the_fault_that_an_upstream_explains():
-    """That one is reported in the same episode once the upstream is gone."""
-    resolver = Resolver()
-    explained = finding(PODS, "never-ready", exempt=True)
-    resolver.look(0, down(KAITO), explained)
-    resolver.look(
-        10, down(KAITO), explained, finding(PODS, "was-ready", exempt=True, independent=True)
-    )
-    assert resolver[PODS].message == f"{PODS} of was-ready"
-    assert resolver[PODS].since == NOON
-
-
-def test_a_suppressed_finding_speaks_of_what_would_fire():
-    resolver = Resolver()
-    young = finding(PODS, "b", severity=9)
-    resolver.look(0, down(KAITO), finding(PODS, "a", exempt=True), young)
-    assert resolver[PODS].disposition == "suppressed"
-    assert resolver[PODS].message == f"{PODS} of a"
-
-
-def test_a_young_governing_fault_holds_beneath_another_that_clears():
-    """The clearing fault takes the key's line; the symptoms are still held."""
-    auth, key = "clusterGatewayAuthNotReady", "modelharnessAPIKeyReconcileFailed"
-    resolver = Resolver()
-    service, operator = finding(auth, "authz"), finding(auth, "operator", governs=True)
-    resolver.look(0, service)
-    assert resolver.look(60, service) == {auth: "firing"}
-    found = resolver.look(70, operator, finding(key, exempt=True))
-    assert found == {auth: "clearing", key: "held"}
-    found = resolver.look(130, operator, finding(key, exempt=True))
-    assert found == {auth: "firing", key: "suppressed"}
-
-
-def test_a_hold_that_outlasts_the_grace_is_foretold():
-    resolver = Resolver()
-    resolver.look(0, down(KAITO))
-    resolver.look(60)
-    resolver.look(61, finding(PODS), finding("inferencesetEPPNotReady"))
-    fires = resolver[PODS].fires_at - resolver.report.now
-    assert fires == seconds(60)
-    resolver = Resolver(grace={PODS: 10})
-    resolver.look(0, down(KAITO))
-    resolver.look(60)
-    resolver.look(61, finding(PODS))
-    assert resolver[PODS].fires_at - resolver.report.now == seconds(59)
-
-
-def test_a_cause_that_recovered_while_nothing_could_be_read_holds_its_symptoms():
-    """After an outage of the API server, a status that is not rewritten yet is not reported."""
-    resolver = Resolver()
-    symptom = finding(PODS, exempt=True)
-    resolver.look(0, down(KAITO))
-    assert resolver.look(60, down(KAITO), symptom) == {KAITO: "firing", PODS: "suppressed"}
-    outage = snapshot(unknown=ALL, unconfirmed=ALL, cause=UNREACHABLE)
-    for second in (200, 300):
-        assert resolver.look(second, seen=outage) == {KAITO: "firing", PODS: "suppressed"}
-        assert resolver[KAITO].stale
-    assert resolver.look(310, symptom) == {PODS: "held"}
-    assert resolver.look(369, symptom) == {PODS: "held"}
-    assert resolver.look(370, symptom) == {PODS: "firing"}
-
-
 NODES = "clusterNodeProvisionerNotReady"
 KTHENA = "clusterKthenaControllerNotReady"
 ON_NODE = (CLUSTER_NODE, "node-a")
@@ -201,6 +105,17 @@ PROVISIONER, EXPLAINED = finding(NODES, exempt=True, governs=True), finding(INFR
 GONE = finding(MISSING, involved=crd("workspaces.kaito.sh"), governs=True)
 PART, OF_ISTIO = finding(ISTIO, exempt=True, governs=True), Unjudged(CLUSTER, "", ISTIO, "istiod")
 DEGRADED = kaito_down("b", exempt=True, governs=False)
+AUTH, KEY = "clusterGatewayAuthNotReady", "modelharnessAPIKeyReconcileFailed"
+SERVICE, OPERATOR = finding(AUTH, "authz"), finding(AUTH, "operator", governs=True)
+OF_KEY = finding(KEY, exempt=True)
+OUTAGE = snapshot(unknown=ALL, unconfirmed=ALL, cause=UNREACHABLE)
+EVERYWHERE = [
+    finding(PODS, exempt=True, subject=Subject(INFERENCESET_KIND, *each))
+    for each in (("demo", "qwen"), ("other", "m"), ("demo", "llama"))
+]
+OWN = finding(PODS, "was-ready", exempt=True, independent=True)
+WORSE = finding(PODS, "never-ready", exempt=True, severity=9)
+SUFFIX = f"{KAITO} of up (suppressing downstream reasons: {INFRA}, {PODS} in "
 
 
 def noon(number):
@@ -244,6 +159,33 @@ def noon(number):
                 MISSING: {"disposition": "pending"},
                 INFRA: {"disposition": "held", "by": (MISSING, KAITO, NODES), "fires_at": None},
             }),
+        ],
+        "its message names all reasons of the row, sorted, once one is suppressed; each namespace counts once": [
+            at(0, DOWN, *EVERYWHERE, lines={KAITO: {"message": f"{SUFFIX}2 namespace(s))"}}),
+        ],
+        "no namespace counts where the reason is told": [
+            at(0, DOWN, FIRES, replace(OWN, subject=EVERYWHERE[1].subject), lines={KAITO: {"message": f"{SUFFIX}1 namespace(s))"}}),
+        ],
+        "of two faults under one key it explains one; the other is told alone": [
+            at(0, DOWN, WORSE, OWN, lines={PODS: {"disposition": "firing", "message": f"{PODS} of was-ready"}}),
+        ],
+        "an episode begins with the fault that it explains: that one is told in the same episode once it is gone": [
+            at(0, DOWN, WORSE), at(10, DOWN, WORSE, OWN, lines={PODS: {"message": f"{PODS} of was-ready", "since": NOON}}),
+        ],
+        "a suppressed finding speaks of what would fire": [
+            at(0, DOWN, finding(PODS, "a", exempt=True), finding(PODS, "b", severity=9), lines={PODS: {"disposition": "suppressed", "message": f"{PODS} of a"}}),
+        ],
+        "a young governing fault holds beneath another that clears and takes the key's line": [
+            at(0, SERVICE), at(60, SERVICE, found={AUTH: "firing"}), at(70, OPERATOR, OF_KEY, found={AUTH: "clearing", KEY: "held"}),
+            at(130, OPERATOR, OF_KEY, found={AUTH: "firing", KEY: "suppressed"}),
+        ],
+        "a hold that outlasts the grace is foretold": [
+            at(0, DOWN), at(60), at(61, finding(PODS), finding(EPP), lines={PODS: {"fires_at": noon(121)}}),
+        ],
+        "after an outage of the API server, a status that is not rewritten yet is held": [
+            at(0, DOWN), at(60, DOWN, FIRES, found={KAITO: "firing", PODS: "suppressed"}),
+            *(at(second, seen=OUTAGE, found={KAITO: "firing", PODS: "suppressed"}, lines={KAITO: {"stale": True}}) for second in (200, 300)),
+            *(at(second, FIRES, found={PODS: "held"}) for second in (310, 369)), at(370, FIRES, found={PODS: "firing"}),
         ],
         "nothing changes by itself while an upstream fires: its hold begins when it is over": [
             at(0, DOWN, FIRES, wakes=None), at(10, DOWN, FIRES, wakes=None),
@@ -325,6 +267,9 @@ A_AND_MORE = {PODS: {"message": f"{PODS} of a (and 1 more)"}}
                 at(0, finding(EPP), lines={EPP: {"fires_at": noon(60)}}),
                 at(10, seen=BLIND, found={EPP: "pending"}, lines={EPP: {"fires_at": None}}),
             ], {},
+        ),
+        "a hold that outlasts a short grace is foretold": (
+            [at(0, DOWN), at(60), at(61, A, lines={PODS: {"fires_at": noon(120)}})], {"grace": {PODS: 10}},
         ),
         "a key with a fault that fires at once takes the global grace to recover": (
             [*(at(second, A_AT_ONCE, B) for second in (0, 5)), at(64, found={PODS: "clearing"}), at(65, found={})], {"grace": {PODS: 5}},
