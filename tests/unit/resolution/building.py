@@ -59,6 +59,11 @@ def finding(reason: str, name: str = "x", **fields) -> Finding:
     return Finding(**values | fields)
 
 
+def at_once(reason: str, name: str = "x", **fields) -> Finding:
+    """A finding that fires at once."""
+    return finding(reason, name, exempt=True, **fields)
+
+
 def fault_of(found: Finding, **fields) -> Fault:
     """A fault that began at noon, and whose grace is over."""
     values = {

@@ -24,7 +24,18 @@ from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS, MOD
 from reporter.stacks.settings import FullEvaluationSettings, with_stacks
 from tests.tables import rows
 from tests.unit.probes.building import snapshot_of
-from tests.unit.resolution.building import MODEL, NOON, Resolver, crd, finding, seconds, snapshot
+from tests.unit.resolution.building import (
+    MODEL,
+    NOON,
+    Resolver,
+    at,
+    at_once,
+    crd,
+    finding,
+    seconds,
+    snapshot,
+    tell,
+)
 from tests.unit.resolution.test_mute import mutes
 
 PODS, SCALING = "inferencesetModelPodsNotReady", "inferencesetScalingMisconfigured"
@@ -247,10 +258,6 @@ BLIND = "clusterStatusUnknown"
 EARLIER = Subject(MODEL.kind, "demo", "a")
 
 
-def at_once(reason, name="x", **fields):
-    return finding(reason, name, exempt=True, **fields)
-
-
 def of_crd(name, **fields):
     return finding(MISSING, involved=crd(name), related=crd(name), **fields)
 
@@ -331,20 +338,20 @@ def test_a_fault_that_no_upstream_explains_does_not_wait_for_the_hold(independen
     assert resolver.look(fires, *faults) == {PODS: "firing"}
 
 
-def test_what_waits_for_an_upstream_that_fires_tells_no_time():
-    """Its end is unknown, and the fault is suppressed once its grace is over."""
-    resolver = Resolver()
-    upstream = at_once(KAITO, governs=True)
-    assert resolver.look(0, upstream, finding(PODS)) == {KAITO: "firing", PODS: "pending"}
-    assert (resolver[PODS].by, resolver[PODS].fires_at) == ((KAITO,), None)
-    assert resolver.look(60, upstream, finding(PODS))[PODS] == "suppressed"
+OTHER, LATER, UPSTREAM = at_once(PODS, "a"), finding(PODS, "b"), at_once(KAITO, governs=True)
 
 
-def test_it_wakes_for_a_young_fault_under_one_that_is_clearing():
-    """It fires at 60, before the other has recovered, and the key continues."""
-    resolver = Resolver()
-    for at in (0, 5):
-        resolver.look(at, at_once(PODS, "a"), finding(PODS, "b"))
-    assert resolver.look(10, finding(PODS, "b")) == {PODS: "clearing"}
-    assert resolver.wake_in == seconds(50)
-    assert resolver.look(60, finding(PODS, "b")) == {PODS: "firing"}
+@rows(
+    "passes",
+    {
+        "for an upstream that fires, whose end is unknown: no time is told, then it is suppressed": [
+            at(0, UPSTREAM, finding(PODS), found={KAITO: "firing", PODS: "pending"}, lines={PODS: {"by": (KAITO,), "fires_at": None}}),
+            at(60, UPSTREAM, finding(PODS), found={KAITO: "firing", PODS: "suppressed"}),
+        ],
+        "for its grace, under one that is clearing: it fires before the other has recovered, and the key continues": [
+            at(0, OTHER, LATER), at(5, OTHER, LATER), at(10, LATER, found={PODS: "clearing"}, wakes=50), at(60, LATER, found={PODS: "firing"}),
+        ],
+    },
+)  # fmt: skip
+def test_what_a_fault_waits_for(passes):
+    tell(*passes)

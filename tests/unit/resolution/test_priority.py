@@ -28,6 +28,8 @@ from tests.unit.resolution.building import (
     ROUTER,
     START,
     Resolver,
+    at,
+    at_once,
     crd,
     evidence,
     finding,
@@ -36,6 +38,7 @@ from tests.unit.resolution.building import (
     seconds,
     sends,
     snapshot,
+    tell,
 )
 from tests.unit.resolution.test_mute import mutes
 from tests.unit.resolution.test_records import events_of, muted
@@ -63,10 +66,6 @@ OUTSIDE = [
     and each.subject_kind in KINDS.values()
     and each.name != BLIND
 ]
-
-
-def at_once(reason: str, **fields):
-    return finding(reason, exempt=True, **fields)
 
 
 @pytest.mark.parametrize("emit", list(Emit))
@@ -122,34 +121,42 @@ def test_strictly_one_while_another_clears(emit):
 def test_the_one_under_primary_is_one_of_several_crds():
     """Of two findings of one reason, the first by name is written."""
     resolver = Resolver(emit=Emit.PRIMARY)
-    resolver.look(
-        0,
-        at_once("clusterCRDMissing", involved=crd("b")),
-        at_once("clusterCRDMissing", involved=crd("a")),
-    )
+    resolver.look(0, *(at_once("clusterCRDMissing", involved=crd(each)) for each in "ba"))
     shown = [(each.involved.name, str(each.disposition)) for each in resolver.report.findings]
     assert shown == [("a", "firing"), ("b", "secondary")]
 
 
-def test_what_waits_and_cannot_be_read_any_more_outranks_nothing():
-    resolver = Resolver()
-    resolver.look(0, finding(PODS))
-    found = resolver.look(10, at_once(EPP), seen=snapshot(unknown=[NODES]))
-    assert found == {PODS: "pending", EPP: "firing"}
+PLANE = "modelharnessGatewayDataPlaneNotReady"
+POLICY = "modelharnessNetworkPolicyMisconfigured"
+NODE = ObjectRef("v1", "Node", "", "node-a")
+OTHER_EPP, MUTED = at_once(EPP, "y"), mutes("x")
+ONE_IS_MUTED = {PODS: "muted", EPP: "firing"}
 
 
-def test_a_secondary_fault_that_is_gone_outranks_nothing():
-    resolver = Resolver()
-    resolver.look(0, at_once(INFRA), at_once(PODS))
-    resolver.look(30, at_once(PODS))
-    assert resolver.look(70, at_once(EPP)) == {EPP: "firing"}
-
-
-def test_a_muted_fault_that_is_gone_outranks_nothing():
-    resolver = Resolver()
-    both = {PODS: "muted", EPP: "firing"}
-    assert resolver.look(0, at_once(PODS), finding(EPP, "y", exempt=True), seen=mutes("x")) == both
-    assert resolver.look(1, finding(EPP, "y", exempt=True), seen=mutes("x")) == both
+@rows(
+    "passes",
+    {
+        "what waits and cannot be read any more": [
+            at(0, finding(PODS)), at(10, at_once(EPP), seen=snapshot(unknown=[NODES]), found={PODS: "pending", EPP: "firing"}),
+        ],
+        "a secondary fault that is gone": [
+            at(0, at_once(INFRA), at_once(PODS)), at(30, at_once(PODS)), at(70, at_once(EPP), found={EPP: "firing"}),
+        ],
+        "a muted fault that is gone": [
+            at(0, at_once(PODS), OTHER_EPP, seen=MUTED, found=ONE_IS_MUTED), at(1, OTHER_EPP, seen=MUTED, found=ONE_IS_MUTED),
+        ],
+        "what a node explains of a namespace: that is for models, the next fault is reported": [
+            at(
+                0, at_once(CLUSTER_NODE, involved=NODE, related=NODE, governs=True),
+                at_once(PLANE, lost_node=NODE.name), at_once(POLICY),
+                found={CLUSTER_NODE: "firing", PLANE: "suppressed", POLICY: "firing"},
+            ),
+        ],
+        "what the reporter cannot see, in its grace": [at(0, finding(BLIND), found={BLIND: "pending"})],
+    },
+)  # fmt: skip
+def test_what_outranks_nothing(passes):
+    tell(*passes)
 
 
 @pytest.mark.parametrize(
@@ -166,31 +173,13 @@ def test_what_a_node_holds_takes_back_only_what_was_not_told(first, then, found)
     resolver = Resolver()
     resolver.look(0, first)
     resolver.look(50, *filter(None, [then]))
-    node = ObjectRef("v1", "Node", "", "n-1")
-    lost = finding(CLUSTER_NODE, involved=node, related=node, governs=True)
-    on_it = finding(PODS, "p-0", exempt=True, lost_node="n-1")
+    lost = finding(CLUSTER_NODE, involved=NODE, related=NODE, governs=True)
+    on_it = at_once(PODS, "p-0", lost_node=NODE.name)
     assert resolver.look(60 if then else 55, first, on_it, lost) == {
         CLUSTER_NODE: "pending",
         PODS: "held",
         EPP: found,
     }
-
-
-def test_what_the_reporter_cannot_see_has_its_grace():
-    assert Resolver().look(0, finding(BLIND)) == {BLIND: "pending"}
-
-
-def test_what_a_node_explains_of_a_namespace_outranks_nothing():
-    """That is for models only: for a namespace, the next fault is reported."""
-    node = ObjectRef("v1", "Node", "", "node-a")
-    plane, policy = "modelharnessGatewayDataPlaneNotReady", "modelharnessNetworkPolicyMisconfigured"
-    found = Resolver().look(
-        0,
-        at_once(CLUSTER_NODE, involved=node, related=node, governs=True),
-        at_once(plane, lost_node="node-a"),
-        at_once(policy),
-    )
-    assert found == {CLUSTER_NODE: "firing", plane: "suppressed", policy: "firing"}
 
 
 @pytest.mark.parametrize("reason", [BLIND, EPP])
@@ -294,7 +283,7 @@ def test_when_the_mark_moves_by_itself(held, grace, wake):
 
 def told(key: FindingKey, *, primary: bool, at: float = 0):
     """The recorded Event of a cause."""
-    (event,) = events_of(finding(key.reason, exempt=True), at=at)
+    (event,) = events_of(at_once(key.reason), at=at)
     labels = event["metadata"]["labels"] | {"status-reporter.io/primary": str(primary).lower()}
     return event | {"metadata": event["metadata"] | {"labels": labels}}
 
@@ -319,18 +308,11 @@ def test_what_our_events_say_is_primary(events, options, expected):
 
 KAITO = "clusterKaitoControllerNotReady"
 AUTH, KEY = "clusterGatewayAuthNotReady", "modelharnessAPIKeyReconcileFailed"
-BBR, KEDA = "clusterBBRNotReady", "clusterKedaNotReady"
-MISSING, PLANE = "clusterCRDMissing", "modelharnessGatewayDataPlaneNotReady"
+BBR, KEDA, MISSING = "clusterBBRNotReady", "clusterKedaNotReady", "clusterCRDMissing"
 FAR = Subject(INFERENCESET_KIND, "far", "llama")
 FAR_HARNESS, NEW, OLD = (Subject.of_namespace(each) for each in ("far", "new", "old"))
 NEAR = Subject(INFERENCESET_KIND, "demo", "near")
-NODE = ObjectRef("v1", "Node", "", "node-a")
 GATEWAY = ObjectRef("gateway.networking.k8s.io/v1", "Gateway", "demo", "gw")
-
-
-def now(reason, name="x", **fields):
-    """A fault that fires at once."""
-    return finding(reason, name, exempt=True, **fields)
 
 
 def serves(subject: Subject, *, working=1, wanted=1) -> ServingEvidence:
@@ -357,15 +339,15 @@ def look(resolver, *findings, at=0, working=()):
 @rows(
     ("reason", "findings", "impact"),
     {
-        "explained-model": (KAITO, [now(KAITO, governs=True), now(PODS), now(PODS, subject=FAR)], Impact(not_serving=1, namespaces=1)),
-        "explained-namespace": (AUTH, [now(AUTH, governs=True), now(KEY)], Impact(otherwise=2)),
-        "namespace": (PLANE, [now(PLANE)], Impact(otherwise=2)),
-        "other-namespace": (PLANE, [now(PLANE, subject=FAR_HARNESS)], Impact(degraded=1, namespaces=1)),
-        "part-on-the-way": (BBR, [now(BBR, down=True, related=ROUTER)], Impact(degraded=1, namespaces=1, otherwise=2)),
-        "one-fault-of-the-part": (BBR, [now(BBR, "a"), now(BBR, down=True, related=ROUTER)], Impact(0, 1, 1, 2)),
-        "part-that-writes-statuses": (BBR, [now(BBR, down=True, governs=True)], Impact()),
-        "fault-in-its-grace": (BBR, [now(BBR), finding(BBR, "young", down=True)], Impact()),
-        "part-off-the-way": (KEDA, [now(KEDA, down=True)], Impact()),
+        "explained-model": (KAITO, [at_once(KAITO, governs=True), at_once(PODS), at_once(PODS, subject=FAR)], Impact(not_serving=1, namespaces=1)),
+        "explained-namespace": (AUTH, [at_once(AUTH, governs=True), at_once(KEY)], Impact(otherwise=2)),
+        "namespace": (PLANE, [at_once(PLANE)], Impact(otherwise=2)),
+        "other-namespace": (PLANE, [at_once(PLANE, subject=FAR_HARNESS)], Impact(degraded=1, namespaces=1)),
+        "part-on-the-way": (BBR, [at_once(BBR, down=True, related=ROUTER)], Impact(degraded=1, namespaces=1, otherwise=2)),
+        "one-fault-of-the-part": (BBR, [at_once(BBR, "a"), at_once(BBR, down=True, related=ROUTER)], Impact(0, 1, 1, 2)),
+        "part-that-writes-statuses": (BBR, [at_once(BBR, down=True, governs=True)], Impact()),
+        "fault-in-its-grace": (BBR, [at_once(BBR), finding(BBR, "young", down=True)], Impact()),
+        "part-off-the-way": (KEDA, [at_once(KEDA, down=True)], Impact()),
     },
 )  # fmt: skip
 def test_whom_a_cause_hits(reason, findings, impact):
@@ -379,8 +361,8 @@ def test_whom_a_cause_hits(reason, findings, impact):
 def test_what_a_cause_outranks_is_not_explained_by_it():
     """The part depends on the node, which does not prevent its status from being written."""
     resolver = Resolver(emit=Emit.PRIMARY)
-    part = now(BBR, lost_node="node-a", related=GATEWAY)
-    look(resolver, now(CLUSTER_NODE, involved=NODE, related=NODE), part)
+    part = at_once(BBR, lost_node="node-a", related=GATEWAY)
+    look(resolver, at_once(CLUSTER_NODE, involved=NODE, related=NODE), part)
     assert (resolver[BBR].disposition, resolver[BBR].by) == ("secondary", (CLUSTER_NODE,))
     assert resolver[CLUSTER_NODE].impact == Impact()
 
@@ -398,11 +380,11 @@ FIRST, SECOND = crd("a.example.com"), crd("b.example.com")
 @pytest.mark.parametrize(
     ("findings", "order"),
     [
-        ([now(PODS), now(KAITO)], [(KAITO, ""), (PODS, "demo")]),
-        ([now(PLANE), now(PLANE, subject=FAR_HARNESS)], [(PLANE, "far"), (PLANE, "demo")]),
-        ([now(PLANE, subject=NEW, transition=NOON - seconds(9)), now(PLANE)], [(PLANE, "demo"), (PLANE, "new")]),
-        ([now(KEY, subject=NEW, transition=NOON - seconds(9)), now(PLANE, subject=OLD)], [(PLANE, "old"), (KEY, "new")]),
-        ([now(KEY, subject=NEW), now(KEY, subject=OLD, transition=NOON - seconds(9))], [(KEY, "old"), (KEY, "new")]),
+        ([at_once(PODS), at_once(KAITO)], [(KAITO, ""), (PODS, "demo")]),
+        ([at_once(PLANE), at_once(PLANE, subject=FAR_HARNESS)], [(PLANE, "far"), (PLANE, "demo")]),
+        ([at_once(PLANE, subject=NEW, transition=NOON - seconds(9)), at_once(PLANE)], [(PLANE, "demo"), (PLANE, "new")]),
+        ([at_once(KEY, subject=NEW, transition=NOON - seconds(9)), at_once(PLANE, subject=OLD)], [(PLANE, "old"), (KEY, "new")]),
+        ([at_once(KEY, subject=NEW), at_once(KEY, subject=OLD, transition=NOON - seconds(9))], [(KEY, "old"), (KEY, "new")]),
     ],
     ids=["layer", "not-serving", "degraded", "chain", "age"],
 )  # fmt: skip
@@ -426,9 +408,9 @@ def test_what_nothing_uses_comes_last(needed, order):
     resolver = Resolver()
     resolver.look(
         0,
-        now(MISSING, "x", involved=FIRST, unneeded=True),
-        now(MISSING, "y", involved=FIRST, unneeded=not needed),
-        now(MISSING, involved=SECOND),
+        at_once(MISSING, "x", involved=FIRST, unneeded=True),
+        at_once(MISSING, "y", involved=FIRST, unneeded=not needed),
+        at_once(MISSING, involved=SECOND),
     )
     assert [each.involved for each in resolver.report.findings if each.is_cause] == order
 
@@ -446,7 +428,7 @@ def test_what_one_namespace_alone_needs_is_primary_only_where_no_others_serve(
     far = ServingEvidence(
         subject=FAR, wanted=1, serving=working, entrances=frozenset({(entrance, "gw")})
     )
-    resolver.look(0, now(AUTH, sole_place="demo"), serving=[serves(MODEL, working=0), far])
+    resolver.look(0, at_once(AUTH, sole_place="demo"), serving=[serves(MODEL, working=0), far])
     (cause,) = (each for each in resolver.report.findings if each.is_cause)
     assert (cause.reason, cause.primary) == (AUTH, primary is not None)
 
@@ -455,7 +437,7 @@ def test_what_one_namespace_alone_needs_is_primary_only_where_no_others_serve(
 def test_what_one_namespace_alone_needs_outranks_nothing(emit):
     """A part that others need is the one to look at, though it is lower in the chain."""
     resolver = resolver_of(FAR, emit=emit)
-    found = [now(AUTH, sole_place="demo"), now(BBR, down=True)]
+    found = [at_once(AUTH, sole_place="demo"), at_once(BBR, down=True)]
     resolver.look(0, *found, serving=[serves(MODEL, working=0), serves(FAR)])
     assert [each.reason for each in resolver.report.findings if each.primary] == [BBR]
 

@@ -18,6 +18,7 @@ from tests.unit.resolution.building import (
     NOON,
     Resolver,
     at,
+    at_once,
     crd,
     finding,
     seconds,
@@ -232,10 +233,6 @@ def test_a_finding_is_explained_by_what_it_names(by, rests_on, expected):
 
 
 OTHER = Subject(MODEL.kind, "demo", "other")
-
-
-def at_once(reason, name="x", **fields):
-    return finding(reason, name, exempt=True, **fields)
 
 
 A, B, A_AT_ONCE = finding(PODS, "a"), finding(PODS, "b"), at_once(PODS, "a")
