@@ -329,7 +329,7 @@ def test_every_text_of_a_change_counts(text):
     assert kept(older, larger) == (larger,)
 
 
-def test_namespaces_share_what_is_kept():
+def test_namespaces_share_what_is_remembered():
     """A tenant who changes many objects displaces no other's change."""
     quiet = change(0, namespace="quiet")
     loud = [change(number, namespace="loud") for number in range(1, 1006)]
