@@ -33,6 +33,11 @@ def seconds(number: float) -> timedelta:
     return timedelta(seconds=number)
 
 
+def noon(number: float) -> datetime:
+    """So many seconds after noon."""
+    return NOON + seconds(number)
+
+
 def namespace(name: str) -> ObjectRef:
     """A Namespace."""
     return ObjectRef("v1", "Namespace", "", name)
@@ -159,9 +164,13 @@ class Resolver:
         serving=(),
         unjudged=(),
         inconclusive=(),
+        set_back=timedelta(),
         **options,
     ):
-        """Resolve a pass `at` seconds after the start; return {reason: disposition}."""
+        """Resolve a pass `at` seconds after the start; return {reason: disposition}.
+
+        The wall clock was set back by `set_back` meanwhile.
+        """
         subjects = tuple(
             each
             for each in self.subjects
@@ -175,7 +184,7 @@ class Resolver:
             evaluation,
             seen or snapshot(),
             self.memory,
-            now=START.after(at),
+            now=Instant(noon(at) - set_back, START.boot + seconds(at)),
             settings=self.settings,
             **options,
         )

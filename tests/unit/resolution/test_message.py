@@ -16,6 +16,7 @@ from tests.unit.resolution.building import (
     NOON,
     Resolver,
     at,
+    at_once,
     crd,
     fault_of,
     finding,
@@ -88,10 +89,6 @@ PRESSURE, ROUTE = "inferencesetNodeUnderPressure", "inferencesetRouteNotReady"
 SCALING, INFRA = "inferencesetScalingMisconfigured", "inferencesetInfraProvisioningFailed"
 
 
-def once(reason, name="x", **fields):
-    return finding(reason, name, exempt=True, **fields)
-
-
 def says(**texts):
     return {reason: {"message": text} for reason, text in texts.items()}
 
@@ -99,22 +96,23 @@ def says(**texts):
 CHAIN = [SCALING, INFRA, PODS, ROUTE, EPP]
 ALSO = ", ".join(f"{each}: cause of x" for each in sorted(CHAIN[1:]))
 BAD = [
-    once(PODS, name, severity=number) for name, number in (("c", 5), ("b", 9), ("a", 9), ("d", 1))
+    at_once(PODS, name, severity=number)
+    for name, number in (("c", 5), ("b", 9), ("a", 9), ("d", 1))
 ]
 WORST = {PODS: {"message": f"{PODS} of a (and 3 more)", "related": BAD[2].related}}
-ON_CPU_1, ON_CPU_2 = once(BBR, lost_node="cpu-1"), once(KEDA, lost_node="cpu-2")
-TOO = once(KAITO, lost_node="cpu-1")
+ON_CPU_1, ON_CPU_2 = at_once(BBR, lost_node="cpu-1"), at_once(KEDA, lost_node="cpu-2")
+TOO = at_once(KAITO, lost_node="cpu-1")
 NODES = {
     BBR: {"primary": True, "message": f"{BBR} of x (node cpu-1 also explains: {KAITO})"},
     **says(**{KAITO: f"{KAITO} of x", KEDA: f"{KEDA} of x"}),
 }
-A, WORSE = once(PODS, "a"), finding(PODS, "b", severity=9)
+A, WORSE = at_once(PODS, "a"), finding(PODS, "b", severity=9)
 
 
 @rows(
     "passes",
     {
-        "four that are outranked are all named": [at(0, *map(once, CHAIN), lines=says(**{SCALING: f"{SCALING} of x (also: {ALSO})"}))],
+        "four that are outranked are all named": [at(0, *map(at_once, CHAIN), lines=says(**{SCALING: f"{SCALING} of x (also: {ALSO})"}))],
         "the worst is named, the first by name among equals, and the others are counted": [at(0, *BAD, lines=WORST)],
         "in whatever order they come": [at(0, *BAD[::-1], lines=WORST)],
         "the first of the causes that rest on one lost node names the others": [at(0, ON_CPU_1, TOO, ON_CPU_2, lines=NODES)],
@@ -123,7 +121,7 @@ A, WORSE = once(PODS, "a"), finding(PODS, "b", severity=9)
             at(0, ON_CPU_1, finding(KAITO, lost_node="cpu-1"), found={BBR: "firing", KAITO: "pending"}, lines=says(**{BBR: f"{BBR} of x"})),
         ],
         "what waits behind a cause is not said to be suppressed: it would not fire yet without that cause either": [
-            at(0, once(KAITO, governs=True), finding(PODS), found={KAITO: "firing", PODS: "pending"}, lines={PODS: {"by": (KAITO,)}} | says(**{KAITO: f"{KAITO} of x"})),
+            at(0, at_once(KAITO, governs=True), finding(PODS), found={KAITO: "firing", PODS: "pending"}, lines={PODS: {"by": (KAITO,)}} | says(**{KAITO: f"{KAITO} of x"})),
         ],
         "faults in their grace are not counted": [
             at(0, A, WORSE, lines=says(**{PODS: f"{PODS} of a"})), at(60, A, WORSE, lines=says(**{PODS: f"{PODS} of b (and 1 more)"})),
@@ -133,7 +131,7 @@ A, WORSE = once(PODS, "a"), finding(PODS, "b", severity=9)
         ],
         "another fault of the subject that fires names nothing that is outranked": [
             at(
-                0, once(PODS), once(EPP), once(PRESSURE), found={PODS: "firing", EPP: "secondary", PRESSURE: "firing"},
+                0, at_once(PODS), at_once(EPP), at_once(PRESSURE), found={PODS: "firing", EPP: "secondary", PRESSURE: "firing"},
                 lines=says(**{PRESSURE: f"{PRESSURE} of x", PODS: f"{PODS} of x (also: {EPP}: cause of x)"}),
             ),
         ],
@@ -238,11 +236,8 @@ def waits(about=MAIN, **fields):
     return pod_says("waits", about, passing=True, **fields)
 
 
-def said(resolver):
-    line = resolver[PODS]
-    assert line.disposition == "firing"
-    assert line.message == line.cause
-    return line.message
+def said(text):
+    return {PODS: {"disposition": "firing", "message": text, "cause": text}}
 
 
 @rows(
@@ -262,33 +257,28 @@ def said(resolver):
 )
 def test_what_passes_says_what_was_said_before(before, after, says):
     """Unless that was about something else, or was a passing state itself."""
-    resolver = Resolver()
-    resolver.look(0, before)
-    resolver.look(10, after)
-    assert said(resolver) == says
+    tell(at(0, before), at(10, after, lines=said(says)))
 
 
-def test_the_words_stay_about_their_part_while_another_state_has_none():
-    """A pod that has no container states for a moment does not end the text about one."""
-    resolver = Resolver()
-    resolver.look(0, crashed())
-    for second, state in ((10, waits("")), (20, waits()), (30, waits(""))):
-        resolver.look(second, state)
-        assert said(resolver) == "crashed"
+OLD_POD, NEW_POD = (ObjectRef("v1", "Pod", "demo", "p-0", uid) for uid in "ab")
 
 
-def test_what_passes_after_a_restart_says_what_it_is():
-    """The recorded Event continues; its finding is not known any more."""
-    resolver = Resolver()
-    resolver.look(10, waits(), seen=snapshot(events=events_of(crashed())))
-    assert said(resolver) == "waits"
-
-
-@pytest.mark.parametrize(("about", "says"), [(MAIN, "waits"), ("", "crashed")])
-def test_an_object_that_is_made_again(about, says):
-    """The container of another pod has not crashed; a starting component keeps its message."""
-    resolver = Resolver()
-    first, second = (ObjectRef("v1", "Pod", "demo", "p-0", uid) for uid in "ab")
-    resolver.look(0, crashed(about, related=first))
-    resolver.look(10, waits(about, related=second))
-    assert said(resolver) == says
+@rows(
+    "passes",
+    {
+        "the words stay about their part while a pod has no container states for a moment": [
+            at(0, crashed()), *(at(second, state, lines=said("crashed")) for second, state in ((10, waits("")), (20, waits()), (30, waits("")))),
+        ],
+        "after a restart it says what it is: the finding of a recorded Event is not known any more": [
+            at(10, waits(), seen=snapshot(events=events_of(crashed())), lines=said("waits")),
+        ],
+        "the container of another pod has not crashed": [
+            at(0, crashed(related=OLD_POD)), at(10, waits(related=NEW_POD), lines=said("waits")),
+        ],
+        "a starting component that is made again keeps its message": [
+            at(0, crashed("", related=OLD_POD)), at(10, waits("", related=NEW_POD), lines=said("crashed")),
+        ],
+    },
+)  # fmt: skip
+def test_what_passes_by_and_by(passes):
+    tell(*passes)

@@ -23,6 +23,7 @@ from tests.unit.resolution.building import (
     evidence,
     finding,
     namespace,
+    noon,
     seconds,
     snapshot,
     tell,
@@ -75,10 +76,6 @@ def of_another_vocabulary(event):
 def test_events_of_others_are_not_ours(change):
     (event,) = events_of(finding(PODS, exempt=True))
     assert len(records_of(snapshot(events=[event | change]))) == 0
-
-
-def noon(number):
-    return NOON + seconds(number)
 
 
 def recorded(*findings, at=0, **options):

@@ -21,7 +21,7 @@ from tests.unit.resolution.building import (
     at_once,
     crd,
     finding,
-    seconds,
+    noon,
     snapshot,
     tell,
 )
@@ -117,10 +117,6 @@ EVERYWHERE = [
 OWN = finding(PODS, "was-ready", exempt=True, independent=True)
 WORSE = finding(PODS, "never-ready", exempt=True, severity=9)
 SUFFIX = f"{KAITO} of up (suppressing downstream reasons: {INFRA}, {PODS} in "
-
-
-def noon(number):
-    return NOON + seconds(number)
 
 
 @rows(

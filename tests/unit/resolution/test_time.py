@@ -5,19 +5,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from reporter.catalogue.resources import PODS as PODS_READ
-from reporter.model.finding import Evaluation, KnownSubject
-from reporter.model.instant import Instant
+from reporter.model.finding import KnownSubject
 from reporter.model.subject import ObjectRef
-from reporter.resolution import SinglePass, resolve
+from reporter.resolution import SinglePass
 from tests.tables import rows
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
     NOON,
-    START,
     Resolver,
     at,
     finding,
+    noon,
     seconds,
     snapshot,
     tell,
@@ -81,10 +80,6 @@ def test_grace(settings, reason, fires):
     assert resolver[reason].fires_at == (None if fires is None else NOON + seconds(fires))
 
 
-def noon(number):
-    return NOON + seconds(number)
-
-
 def says(text, **fields):
     return {PODS: {"message": text} | fields}
 
@@ -117,6 +112,11 @@ TOLD, SLOW_TOLD = (
 )
 ONE, ANOTHER = (finding(PODS, related=ObjectRef("v1", "Pod", "demo", "p-0", uid)) for uid in "ab")
 UNJUDGED = finding(PODS, sustains=True)
+TIMELESS, HOUR = finding(EPP), timedelta(hours=1)
+BUDGETS = (
+    finding(INFRA, budget=seconds(100), transition=NOON),
+    finding(INFRA, budget=seconds(900), transition=noon(10)),
+)
 KAITO = finding("clusterKaitoControllerNotReady", exempt=True, governs=True)
 FIRES = {PODS: "firing"}
 
@@ -158,6 +158,20 @@ FIRES = {PODS: "firing"}
             *(at(second, KAITO, finding(PODS, "b")) for second in (20, 50, 75)),
             at(80, KAITO, finding(PODS, "b"), lines={PODS: {"disposition": "suppressed", "since": noon(20)}}),
         ],
+        "two budgets are used up on the clock that does not jump, each by when it was seen first": [
+            at(10, *BUDGETS), *(at(second, *BUDGETS, set_back=HOUR, wakes=910 - second) for second in (200, 300)),
+        ],
+        "an episode does not begin in the future once the wall clock was set back": [
+            at(0, TIMELESS), at(40, TIMELESS, set_back=HOUR),
+            at(60, TIMELESS, set_back=HOUR, found={EPP: "firing"}, lines={EPP: {"since": noon(40) - HOUR}}),
+        ],
+        "without earlier passes, a finding without a time is old enough": [
+            at(
+                0, TIMELESS, finding(PROGRAMMING, transition=ago(10)), single_pass=SinglePass(),
+                found={EPP: "firing", PROGRAMMING: "pending"}, lines={EPP: {"since": ago(60)}},
+            ),
+        ],
+        "or as old as given": [at(0, TIMELESS, single_pass=SinglePass(seconds(30)), found={EPP: "pending"})],
     },
 )  # fmt: skip
 def test_when_a_fault_begins_and_fires(passes):
@@ -252,53 +266,6 @@ def test_a_young_object_has_not_been_at_fault_since_it_was_made(looked, hidden, 
     assert resolver.look(60 + since, slow)[PODS] == "firing"
 
 
-def test_two_budgets_are_used_up_on_the_clock_that_does_not_jump():
-    """Each start keeps the time it was first seen, even once the other budget is used up."""
-    resolver = Resolver()
-    short = finding(INFRA, budget=seconds(100), transition=NOON)
-    long = finding(INFRA, budget=seconds(900), transition=NOON + seconds(10))
-    resolver.look(10, short, long)
-    evaluation = Evaluation((short, long), (), tuple(resolver.subjects))
-    for second in (200, 300):
-        now = Instant(START.wall - timedelta(hours=1), START.boot + seconds(second))
-        resolution = resolve(
-            evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
-        )
-        resolver.memory = resolution.memory
-        assert resolution.wake_in == seconds(910 - second)
-
-
-def test_single_pass():
-    """Without earlier passes, a finding without a time is old enough, or as old as given."""
-    resolver = Resolver()
-    young = finding(PROGRAMMING, transition=ago(10))
-    look = SinglePass()
-    assert resolver.look(0, finding(EPP), young, single_pass=look) == {
-        EPP: "firing",
-        PROGRAMMING: "pending",
-    }
-    assert resolver[EPP].since == ago(60)
-    found = Resolver().look(0, finding(EPP), single_pass=SinglePass(observed_for=seconds(30)))
-    assert found == {EPP: "pending"}
-
-
-def test_an_episode_does_not_begin_in_the_future():
-    """After the wall clock was set back, the start of a firing fault is not in the future."""
-    resolver = Resolver()
-    resolver.look(0, finding(EPP))
-    back = timedelta(hours=2)
-    evaluation = Evaluation((finding(EPP),), (), tuple(resolver.subjects))
-    for second in (40, 60):
-        now = Instant(START.wall - back + seconds(second), START.boot + seconds(second))
-        resolution = resolve(
-            evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
-        )
-        resolver.memory = resolution.memory
-    (found,) = resolution.report.findings
-    assert found.disposition == "firing"
-    assert found.since == NOON - back + seconds(40)
-
-
 @rows(
     ("faults", "since", "known"),
     {
@@ -317,74 +284,60 @@ def test_of_faults(faults, since, known):
     assert (resolver[PODS].since, resolver[PODS].age_known) == (NOON + seconds(since), known)
 
 
-@pytest.mark.parametrize("dated", [{"severity": 1}, {"severity": 9}], ids=["less bad", "worse"])
-def test_of_two_faults_of_an_object(dated):
-    """One of them has a time, and the other counts as just as old: that time is known."""
-    resolver = Resolver()
-    timeless = finding(PODS, severity=5, message="timeless")
-    resolver.look(0, timeless, finding(PODS, transition=ago(60), **dated), single_pass=SinglePass())
-    assert (resolver[PODS].since, resolver[PODS].age_known) == (ago(60), True)
+POD_0, POD_1 = (finding(PODS, f"pod-{number}") for number in (0, 1))
+RECORD = snapshot(events=tell(at(0, POD_0), at(90, POD_0)).events())
 
 
-def test_an_event_on_record_tells():
-    """Our own Event contains the start."""
-    daemon = Resolver()
-    daemon.look(0, finding(PODS))
-    daemon.look(90, finding(PODS))
-    events = daemon.events()
-    looked = Resolver()
-    looked.look(600, finding(PODS), seen=snapshot(events=events), single_pass=SinglePass())
-    assert (looked[PODS].since, looked[PODS].age_known) == (NOON, True)
+def aged(since, *findings, second=0, **options):
+    """A single pass that knows since when a fault lasts."""
+    line = {PODS: {"since": noon(since), "age_known": True}}
+    return at(second, *findings, lines=line, **{"single_pass": SinglePass()} | options)
 
 
-def test_an_episode_on_record_tells_of_another_fault():
-    """The former pod is gone, but the episode continues: its start is known."""
-    daemon = Resolver()
-    daemon.look(0, finding(PODS, "pod-0"))
-    daemon.look(90, finding(PODS, "pod-0"))
-    looked = Resolver()
-    found = snapshot(events=daemon.events())
-    looked.look(600, finding(PODS, "pod-1"), seen=found, single_pass=SinglePass())
-    assert (looked[PODS].since, looked[PODS].age_known) == (NOON, True)
+@rows(
+    "passes",
+    {
+        **{
+            f"one of two about an object has a time, and the other one counts as just as old: {severity}": [
+                aged(-60, finding(PODS, severity=5, message="timeless"), finding(PODS, transition=ago(60), severity=severity)),
+            ]
+            for severity in (1, 9)
+        },
+        "our own Event contains the start": [aged(0, POD_0, second=600, seen=RECORD)],
+        "also once its pod is gone, since the episode continues": [aged(0, POD_1, second=600, seen=RECORD)],
+        "an episode that was not told tells nothing": [
+            at(0, POD_0), at(1, POD_1, single_pass=SinglePass(), lines={PODS: {"age_known": False}}),
+        ],
+        "--observed-for sets the age of faults without a time": [aged(-90, POD_0, single_pass=SinglePass(seconds(90)))],
+    },
+)  # fmt: skip
+def test_whose_age_is_known(passes):
+    tell(*passes)
 
 
-def test_an_episode_that_was_not_told_tells_nothing():
-    resolver = Resolver()
-    resolver.look(0, finding(PODS, "pod-0"))
-    resolver.look(1, finding(PODS, "pod-1"), single_pass=SinglePass())
-    assert not resolver[PODS].age_known
-
-
-def test_who_says_for_how_long_knows_it():
-    """`--observed-for` sets the age of faults without a time."""
-    resolver = Resolver()
-    resolver.look(0, finding(PODS), single_pass=SinglePass(seconds(90)))
-    assert (resolver[PODS].since, resolver[PODS].age_known) == (ago(90), True)
-
-
-@pytest.mark.parametrize("reason", [PODS, "modelharnessGatewayProgrammingFailed"])
 @pytest.mark.parametrize("observed_for", [None, seconds(300)])
-def test_nothing_is_missing_for_longer_than_its_subject_exists(reason, observed_for):
+@pytest.mark.parametrize(
+    ("reason", "age", "found", "since"),
+    [
+        (PODS, 5, "pending", -5), (PROGRAMMING, 5, "pending", -5), (PODS, -30, "pending", 0),
+        (PODS, 59, "pending", -59),
+    ],
+    ids=["a model", "a namespace", "a clock that is ahead", "nearly as old as a fault has to be"],
+)  # fmt: skip
+def test_nothing_is_missing_for_longer_than_its_subject_exists(
+    reason, age, found, since, observed_for
+):
     """A model or namespace of five seconds has lacked an object for five seconds."""
-    looked = Resolver(created=ago(5))
-    assert looked.look(0, finding(reason), single_pass=SinglePass(observed_for)) == {
-        reason: "pending"
-    }
-    assert (looked[reason].since, looked[reason].age_known) == (ago(5), True)
-
-
-@pytest.mark.parametrize(("age", "known"), [(59, True), (60, False), (61, False)])
-def test_a_subject_says_no_more_once_it_is_as_old_as_a_fault_has_to_be(age, known):
-    """Only a younger subject limits the age of a fault."""
     looked = Resolver(created=ago(age))
-    looked.look(0, finding(PODS), single_pass=SinglePass())
-    assert (looked[PODS].since, looked[PODS].age_known) == (ago(min(age, 60)), known)
+    assert looked.look(0, finding(reason), single_pass=SinglePass(observed_for)) == {reason: found}
+    assert (looked[reason].since, looked[reason].age_known) == (noon(since), True)
 
 
-def test_a_subject_of_a_clock_that_is_ahead():
-    looked = Resolver(created=NOON + seconds(30))
-    assert looked.look(0, finding(PODS), single_pass=SinglePass()) == {PODS: "pending"}
-    assert looked[PODS].since == NOON
+@pytest.mark.parametrize("age", [60, 61])
+def test_a_subject_says_no_more_once_it_is_as_old_as_a_fault_has_to_be(age):
+    """Only a younger subject limits the age of a fault."""
+    line = {PODS: {"since": ago(60), "age_known": False}}
+    tell(at(0, POD_0, single_pass=SinglePass(), lines=line), created=ago(age))
 
 
 def test_only_its_own_subject_makes_a_fault_young():
