@@ -211,18 +211,16 @@ async def test_a_refusal_that_the_pod_wrote(client_for, name):
     assert (failure.failure, failure.detail) == (Failure.STATUS, str(code))
 
 
-@pytest.mark.parametrize(
-    ("server", "failure", "detail"),
-    [
-        (api_server(lambda: web.Response(status=429)), Failure.STATUS, "429"),
-        (api_server(lambda: status(404, "NotFound"), pods=()), Failure.UNREACHABLE, "no such pod"),
-    ],
-    ids=["a plain 429 of the pod", "a pod that is gone"],
-)
-async def test_what_is_the_pods(client_for, server, failure, detail):
-    async with client_for(server) as client:
-        error = await failed(client)
-    assert (error.failure, error.detail) == (failure, detail)
+async def test_a_plain_429_of_the_pod(client_for):
+    async with client_for(api_server(lambda: web.Response(status=429))) as client:
+        failure = await failed(client)
+    assert (failure.failure, failure.detail) == (Failure.STATUS, "429")
+
+
+async def test_a_pod_that_is_gone(client_for):
+    async with client_for(api_server(lambda: status(404, "NotFound"), pods=())) as client:
+        failure = await failed(client)
+    assert (failure.failure, failure.detail) == (Failure.UNREACHABLE, "no such pod")
 
 
 async def test_a_404_while_pods_cannot_be_listed(client_for):
