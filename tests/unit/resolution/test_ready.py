@@ -48,6 +48,7 @@ AGAIN = [WARNED[0] | {"lastTimestamp": "2026-11-20T12:03:00Z"}, *ANSWERED[1:]]
 FORMER = [of_another_vocabulary(each) for each in WARNED]
 AT_ONCE = {reason: [*each, *ready(0, *each)] for reason, each in ((EPP, WARNED), (ROUTE, OF_ROUTE))}
 LONG_AGO = NOON - seconds(2 * 86_400)
+AWAITED = snapshot(unconfirmed=[WORKSPACES])
 
 
 @rows(
@@ -85,17 +86,6 @@ def test_two_replicas_answer_the_same_of_two_warnings():
     assert episodes == {max(each["metadata"]["name"] for each in both)}
 
 
-def test_what_was_ready_stays_so_while_data_is_awaited():
-    waits = snapshot(unconfirmed=[WORKSPACES])
-    resolver = Resolver()
-    resolver.look(0, ready=READY)
-    resolver.look(1, ready=READY, seen=waits)
-    assert [each.subject for each in resolver.report.ready] == [MODEL]
-    resolver = Resolver()
-    resolver.look(0, ready=[evidence(MODEL), evidence(HARNESS)], seen=waits)
-    assert [each.subject for each in resolver.report.ready] == [HARNESS]
-
-
 @pytest.mark.parametrize(
     ("subject", "created", "episode"),
     [
@@ -112,28 +102,25 @@ def test_a_first_ready_is_named_by_when_its_subject_began(subject, created, epis
     assert [each.episode for each in resolver.report.ready] == [episode]
 
 
-@pytest.mark.parametrize(
-    ("options", "ready"),
-    [
-        pytest.param({}, [MODEL], id="all is known"),
-        pytest.param({"unknown": [DEPLOYMENTS]}, [], id="one thing is unknown"),
-        pytest.param({"unknown": [INFERENCESETS]}, [], id="the subjects are unknown"),
-        pytest.param({"unconfirmed": [DEPLOYMENTS]}, [], id="one thing is awaited"),
-        pytest.param({"unconfirmed": [EVENTS]}, [], id="our Events are awaited"),
-        pytest.param({"unknown": [EVENTS]}, [MODEL], id="our Events may not be read"),
-    ],
-)
-def test_nothing_unknown_decides_about_who_is_ready(options, ready):
+@rows(
+    ("passes", "ready"),
+    {
+        "all is known": ([{}], [MODEL]),
+        "one thing is unknown": ([{"seen": snapshot(unknown=[DEPLOYMENTS])}], []),
+        "the subjects are unknown": ([{"seen": snapshot(unknown=[INFERENCESETS])}], []),
+        "one thing is awaited": ([{"seen": snapshot(unconfirmed=[DEPLOYMENTS])}], []),
+        "our Events are awaited": ([{"seen": snapshot(unconfirmed=[EVENTS])}], []),
+        "our Events may not be read": ([{"seen": snapshot(unknown=[EVENTS])}], [MODEL]),
+        "a reason that blocks it was not judged": ([{"unjudged": [Unjudged(MODEL, "IndexError", reason=EPP)]}], []),
+        "one that does not block it was not judged": ([{"unjudged": [Unjudged(MODEL, "IndexError", reason=PRESSURE)]}], [MODEL]),
+        "what was ready stays so while data is awaited": ([{}, {"seen": AWAITED}], [MODEL]),
+        "data of models is awaited, which says nothing of a namespace": ([{"seen": AWAITED, "ready": [*READY, evidence(HARNESS)]}], [HARNESS]),
+    },
+)  # fmt: skip
+def test_nothing_unknown_decides_about_who_is_ready(passes, ready):
     resolver = Resolver()
-    resolver.look(0, ready=READY, seen=snapshot(**options))
-    assert [each.subject for each in resolver.report.ready] == ready
-
-
-@pytest.mark.parametrize(("reason", "ready"), [(EPP, []), (PRESSURE, [MODEL])])
-def test_a_reason_that_was_not_judged_keeps_from_ready_what_it_blocks(reason, ready):
-    failed = Unjudged(MODEL, "IndexError", reason=reason)
-    resolver = Resolver()
-    resolver.look(0, ready=READY, unjudged=[failed])
+    for second, options in enumerate(passes):
+        resolver.look(second, **{"ready": READY} | options)
     assert [each.subject for each in resolver.report.ready] == ready
 
 
@@ -154,9 +141,7 @@ def test_what_is_listed_of_a_subject_keeps_no_other_from_being_ready(fault, read
         assert [each.subject for each in resolver.report.ready] == ready
 
 
-@pytest.mark.parametrize(
-    "events", [pytest.param([], id="no record"), pytest.param(warning(0), id="a Warning")]
-)
+@pytest.mark.parametrize("events", [[], warning(0)], ids=["no record", "a Warning"])
 def test_a_ready_is_due_until_it_is_on_record(events):
     resolver = Resolver(created=NOON - seconds(60))
     for at in (100, 101, 102):
@@ -167,12 +152,11 @@ def test_a_ready_is_due_until_it_is_on_record(events):
 
 def test_a_warning_about_the_cluster_calls_for_a_ready():
     """The cluster has no creation time, so all its Events are about it."""
-    events = [over(each) for each in events_of(finding(KAITO, exempt=True))]
+    (event,) = warning(0, KAITO)
     resolver = Resolver()
-    resolver.look(100, ready=[evidence(CLUSTER)], seen=snapshot(events=events))
-    assert [(each.due, each.episode) for each in resolver.report.ready] == [
-        (True, events[0]["metadata"]["name"])
-    ]
+    resolver.look(100, ready=[evidence(CLUSTER)], seen=snapshot(events=[event]))
+    (found,) = resolver.report.ready
+    assert (found.due, found.episode) == (True, event["metadata"]["name"])
 
 
 YOUNG, OLD = NOON - seconds(60), NOON - seconds(7200)
