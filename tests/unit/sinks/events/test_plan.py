@@ -1,6 +1,5 @@
 """What is written for a report, given what is on record."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import msgspec
