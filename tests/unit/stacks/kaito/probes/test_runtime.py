@@ -27,7 +27,6 @@ from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import (
     CREATED,
     DELETING,
-    FORBIDDEN,
     SINCE_AT,
     condition,
     document,
@@ -47,9 +46,10 @@ from tests.unit.stacks.kaito.probes.kaito import (
     inferenceset,
     model_pod,
     not_ready,
-    only,
     stack,
+    tells,
     waits,
+    without,
 )
 
 
@@ -252,41 +252,33 @@ def test_only_the_first_keeps_the_model_from_serving():
 UNLABELLED = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}
 
 
-def test_a_missing_endpoint_picker_is_told():
-    """It has no times of its own; the grace counts from when it was first missed."""
-    finding = only(stack(epp=None), MODEL_EPP)
-    expected = f"InferenceSet {NS}/{SET}: endpoint picker is missing (Deployment {NAME})"
-    assert finding.message == expected
-    assert finding.related == DEPLOYMENTS.ref_named(NS, NAME)
-    assert (finding.transition, finding.created, finding.cause) == (None, None, "missing")
+ALL_GONE = {"epp": None, "route": None, "pool": None, "workspace": UNLABELLED}
+CRASHING = merged(running_pod(NS, "epp-1", NAME, ready=False), waiting("CrashLoopBackOff"))
+MISSING = {"cause": "missing", "transition": None, "created": None, "related": DEPLOYMENTS.ref_named(NS, NAME)}  # fmt: skip
 
 
-def test_an_endpoint_picker_without_a_ready_replica_is_down_and_says_why():
-    """The cause is that of its pod; the time is that of the Deployment's condition."""
-    crashing = merged(running_pod(NS, "epp-1", NAME, ready=False), waiting("CrashLoopBackOff"))
-    finding = only(stack(crashing, epp=epp(ready=0)), MODEL_EPP)
-    assert "0/1 ready" in finding.message
-    assert finding.cause == "CrashLoopBackOff"
-    assert finding.transition == SINCE_AT
-    assert (finding.exempt, finding.budget) == (False, None)
-
-
-def test_a_picker_that_cannot_be_read_is_not_missing():
-    """Absence needs a look."""
-    snapshot = stack(epp=None)
-    states = dict(snapshot.states) | {DEPLOYMENTS: FORBIDDEN}
-    assert findings(replace(snapshot, states=states), MODEL_EPP) == []
-
-
-@pytest.mark.parametrize("left", ["route", "pool", "workspace"])
-def test_a_picker_is_expected_by_its_pool_its_route_or_its_chart(left):
-    """Each of them alone says that the set asked for one."""
-    changes = {"epp": None, "route": None, "pool": None, "workspace": UNLABELLED}
-    del changes[left]
-    assert only(stack(**changes), MODEL_EPP).cause == "missing"
-
-
-def test_a_set_not_made_by_the_chart_needs_no_picker():
-    """Plain KAITO and children of a MultiRoleInference have no picker of their own."""
-    snapshot = stack(epp=None, route=None, pool=None, workspace=UNLABELLED)
-    assert findings(snapshot, MODEL_EPP) == []
+@rows(
+    ("snapshot", "expected"),
+    {
+        "it is missing: the grace counts from when it was first missed": (
+            stack(epp=None), MISSING | {"ends": f": endpoint picker is missing (Deployment {NAME})"},
+        ),
+        **{
+            f"it is expected by {left}: each of pool, route and chart says that the set asked for one": (
+                stack(**{key: each for key, each in ALL_GONE.items() if key != left}), MISSING,
+            )
+            for left in ("route", "pool", "workspace")
+        },
+        "without a ready replica it is down, by the cause of its pod and the time of its Deployment": (
+            stack(CRASHING, epp=epp(ready=0)),
+            {"ends": "...0/1 ready...", "cause": "CrashLoopBackOff", "transition": SINCE_AT, "exempt": False, "budget": None},
+        ),
+        "absence needs a look": (without(stack(epp=None), DEPLOYMENTS), None),
+        "a set not made by the chart needs none: plain KAITO and children of a MultiRoleInference have none": (stack(**ALL_GONE), None),
+    },
+)  # fmt: skip
+def test_an_endpoint_picker(snapshot, expected):
+    if expected is None:
+        assert findings(snapshot, MODEL_EPP) == []
+    else:
+        tells(snapshot, MODEL_EPP, **expected)
