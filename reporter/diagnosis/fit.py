@@ -404,15 +404,21 @@ _COUNTED: Final = re.compile(
     r"0/(?P<nodes>\d{1,9}) nodes are available: (?P<reasons>.*)", re.DOTALL
 )
 _ENTRY: Final = re.compile(r"(?P<count>\d{1,6}) (?P<text>[^,]+)")
-
+_KAI: Final = re.compile(r"no nodes with enough resources were found: (?P<reasons>.*)", re.DOTALL)
+_OF_KAI: Final = re.compile(r"(?P<count>\d{1,6}) (?P<text>node\(s\) [^\n]+?)\.*\s*(?:\n|$)")
 
 _SYNONYMS: Final = {
     "node(s) had volume node affinity conflict": str(Plugin.VOLUME),
     "node(s) didn't satisfy plugin(s) [NodeAffinity]": str(Plugin.LABEL),
     "node(s) didn't match node selector": str(Plugin.LABEL),
     "node(s) didn't match Pod's node affinity": str(Plugin.LABEL),
+    "node(s) had untolerated taint(s)": str(Plugin.TAINT),
 }
-"""Texts of older schedulers, and the text for nodes that PreFilter dropped by name."""
+"""Texts of older schedulers and of KAI's, and the text for nodes that PreFilter dropped by name."""
+
+_LACKS: Final = "node(s) didn't have enough resources: "
+_NAMES: Final = {"GPUs": "nvidia.com/gpu", "CPU cores": "cpu"}
+"""The names of resources that KAI's scheduler writes (pkg/scheduler/api/common_info)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +447,7 @@ def counts_of(message: str | None) -> NodeCounts | None:
     """Parse the counts in the scheduler's message about a pod; None if it has none."""
     found = _COUNTED.search(message or "")
     if found is None:
-        return None
+        return _counts_of_kai(message or "")
     reasons = re.split(r"\.(?: |$)", found["reasons"], maxsplit=1)[0]
     return NodeCounts(int(found["nodes"]), counted(reasons))
 
@@ -453,3 +459,16 @@ def counted(reasons: str) -> Counter[str]:
         text = each["text"].strip().replace("had taint {", "had untolerated taint {")
         texts[_SYNONYMS.get(text, text)] += int(each["count"])
     return texts
+
+
+def _counts_of_kai(message: str) -> NodeCounts | None:
+    """Parse what KAI's scheduler counts; it may count a node once for each of its reasons."""
+    found = _KAI.search(message)
+    texts: Counter[str] = Counter()
+    for each in _OF_KAI.finditer(found["reasons"] if found else ""):
+        text = each["text"]
+        if text.startswith(_LACKS):
+            lacks = text.removeprefix(_LACKS)
+            text = f"{Plugin.RESOURCE}{_NAMES.get(lacks, lacks)}"
+        texts[_SYNONYMS.get(text, text)] += int(each["count"])
+    return NodeCounts(texts.total(), texts) if texts else None

@@ -1,4 +1,4 @@
-"""Why a queue or a gang keeps a pod waiting: Kueue, Volcano, scheduling gates.
+"""Why a queue or a gang keeps a pod waiting: Kueue, Volcano, KAI, scheduling gates.
 
 The scheduler ignores a gated pod; the controller that set the gate reports why on its own object.
 Volcano schedules a group of pods together or not at all: the pod that no node can take is the
@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUES, WORKLOADS
+from reporter.diagnosis import kai
 from reporter.diagnosis.fit import shown, some
 from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Diagnosis, Sureness
@@ -93,7 +94,7 @@ def why_in_line(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     if gates:
         return _GATE.of(gates=some(gates))
     group = pod.metadata.annotation(_GROUP_NAME)
-    return _volcano(pod, group, snapshot) if group else None
+    return _volcano(pod, group, snapshot) if group else kai.why_in_line(pod, snapshot)
 
 
 def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:

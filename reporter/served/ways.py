@@ -148,7 +148,7 @@ def judge_pickers(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Fin
         if not is_available(picker):
             pool_of = f", of InferencePool {pool.name}"
             yield deployment_down(scope, picker, reason=reason, what="endpoint picker", of=pool_of)
-        elif gateway := endpoint_pickers.lacks_tls_rule(
+        elif differs := endpoint_pickers.speaks_otherwise(
             ways.routes,
             pool,
             picker=picker,
@@ -157,11 +157,9 @@ def judge_pickers(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Fin
         ):
             yield scope.finding(
                 reason=reason,
-                related=r.DESTINATIONRULES.ref_named(scope.place, reference.name),
-                cause=f"no DestinationRule for Service {reference.name}",
-                text=f"endpoint picker {reference.name} probably serves TLS, and no "
-                f"DestinationRule is for its Service: requests through Gateway {gateway}, which is "
-                "one of Istio, fail with 500 then",
+                related=differs.at_fault,
+                cause=differs.cause,
+                text=differs.text,
                 created=picker.created,
                 by_spec=True,
             )

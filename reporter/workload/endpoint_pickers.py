@@ -7,10 +7,11 @@ and cmd/epp/runner).
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from reporter.catalogue import resources as r
 from reporter.model import objects as o
+from reporter.model.subject import ObjectRef
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.deployment import deployment_behind
 from reporter.workload.engines import command_line
@@ -124,18 +125,31 @@ _KINDS: Final = (r.INFERENCEPOOLS, r.FORMER_POOLS)
 
 
 _ISTIO: Final = frozenset({"istio.io/gateway-controller", "openshift.io/gateway-controller/v1"})
+_KGATEWAY: Final = "kgateway.dev/kgateway"
+"""The controller whose Gateways call every picker with TLS (kgateway-dev/kgateway#11429)."""
+
 _PLAIN: Final = re.compile(r"--secure-?serving=(?:false|0)\b", re.IGNORECASE)
+_BY_TLS: Final = ("SIMPLE", "MUTUAL")
+"""The modes of a DestinationRule in which Istio speaks TLS with any server."""
 
 
-def lacks_tls_rule(
+class Mismatch(NamedTuple):
+    """A Gateway and an endpoint picker of which one alone speaks TLS; `at_fault` may be missing."""
+
+    at_fault: ObjectRef
+    cause: str
+    text: str
+
+
+def speaks_otherwise(
     routes: Iterable[o.HttpRoute],
     pool: o.InferencePool,
     *,
     picker: o.Deployment,
     snapshot: Snapshot,
     roots: Iterable[str],
-) -> str:
-    """Return the Istio Gateway that probably cannot call a pool's endpoint picker, or empty.
+) -> Mismatch | None:
+    """Return why a Gateway cannot call a pool's endpoint picker, or None if it probably can.
 
     The picker of the Gateway API Inference Extension serves TLS with its own certificate unless
     configured otherwise, and Istio calls it without TLS unless a DestinationRule for its Service
@@ -145,26 +159,61 @@ def lacks_tls_rule(
     """
     line = command_line(picker.spec.template)
     reference = pool.spec.endpoint_picker_ref
-    if reference is None or not _PICKS.search(line) or _PLAIN.search(line):
-        return ""
-    if not snapshot.known(r.DESTINATIONRULES):
-        return ""
-    covering = {
-        rule.namespace
-        for rule in snapshot[r.DESTINATIONRULES]
-        if _covers(rule, pool.namespace, reference.name)
-    }
-    if not covering.isdisjoint((pool.namespace, *roots)):
-        return ""
+    if reference is None or not _PICKS.search(line):
+        return None
+    found = _PLAIN.search(line)
+    plain = found[0] if found else ""
+    covering = [
+        e for e in snapshot[r.DESTINATIONRULES] if _covers(e, pool.namespace, reference.name)
+    ]
+    here = {pool.namespace, *roots}
+    for gateway, controller in _gateways_of(routes, snapshot):
+        if controller == _KGATEWAY and plain:
+            text = (
+                f"endpoint picker {picker.name} runs with {plain}, and Gateway {gateway.name}, "
+                "which is one of kgateway, calls pickers by TLS only: requests through it fail"
+            )
+            return Mismatch(r.GATEWAYS.ref(gateway), "the picker serves without TLS", text)
+        if controller not in _ISTIO or not snapshot.known(r.DESTINATIONRULES):
+            continue
+        rules = [each for each in covering if each.namespace in {gateway.namespace, *here}]
+        if not rules and not plain:
+            text = (
+                f"endpoint picker {reference.name} probably serves TLS, and no DestinationRule is "
+                f"for its Service: requests through Gateway {gateway.name}, which is one of Istio, "
+                "fail with 500 then"
+            )
+            missing = r.DESTINATIONRULES.ref_named(pool.namespace, reference.name)
+            return Mismatch(missing, f"no DestinationRule for Service {reference.name}", text)
+        if plain and len(rules) == 1 and _asks_for_tls(rules[0], pool.namespace):
+            by = f"DestinationRule {rules[0].name}"
+            text = (
+                f"endpoint picker {reference.name} runs with {plain}, and by tls.mode of {by} "
+                f"Gateway {gateway.name} calls it by TLS: requests through it fail"
+            )
+            return Mismatch(r.DESTINATIONRULES.ref(rules[0]), f"{by} asks for TLS", text)
+    return None
+
+
+def _asks_for_tls(rule: o.DestinationRule, namespace: str) -> bool:
+    """Tell whether a rule of the Service's namespace says so for all ports of that Service."""
+    policy = rule.spec.traffic_policy or {}
+    tls = policy.get("tls")
+    if rule.namespace != namespace or "*" in rule.spec.host or policy.get("portLevelSettings"):
+        return False
+    return isinstance(tls, dict) and tls.get("mode") in _BY_TLS
+
+
+def _gateways_of(
+    routes: Iterable[o.HttpRoute], snapshot: Snapshot
+) -> Iterator[tuple[o.Gateway, str]]:
+    """Yield each Gateway of the routes with the controller of its class."""
     parents = {(each.namespace, each.name) for route in routes for each in parents_of(route)}
     for place, name in sorted(parents):
         gateway = snapshot[r.GATEWAYS].get(place, name)
-        of = (
-            snapshot[r.GATEWAYCLASSES].get("", gateway.spec.gateway_class_name) if gateway else None
-        )
-        if of is not None and of.spec.controller_name in _ISTIO and place not in covering:
-            return name
-    return ""
+        of = gateway and snapshot[r.GATEWAYCLASSES].get("", gateway.spec.gateway_class_name)
+        if gateway is not None and of:
+            yield gateway, of.spec.controller_name
 
 
 def _covers(rule: o.DestinationRule, namespace: str, service: str) -> bool:

@@ -310,9 +310,10 @@ class PodStatus(base.Conditioned, frozen=True):
 
 
 class PodAnnotations(base.Annotations, frozen=True):
-    """`group` is the PodGroup that the pod is a member of."""
+    """The PodGroup that the pod is a member of: of Volcano, or of KAI's scheduler."""
 
     group: str | None = msgspec.field(name="scheduling.k8s.io/group-name", default=None)
+    kai_group: str | None = msgspec.field(name="pod-group-name", default=None)
 
 
 class PodMetadata(base.UnmanagedMetadata, frozen=True):

@@ -113,12 +113,14 @@ REASONS: Final[tuple[Reason, ...]] = (
         stage=RequestStage.PICKER,
         trigger="An InferencePool selects the model's pods, and the Service that it names for its "
         "endpoint picker does not exist, or no pod of the Deployment behind it is available; or a "
-        "Gateway of Istio leads to it, it serves TLS, and no DestinationRule is for its Service.",
+        "Gateway of Istio leads to it, it serves TLS, and no DestinationRule is for its Service, "
+        "or the Gateway calls it by TLS, which it does not serve.",
         action="kubectl -n <namespace> describe inferencepool <pool>, and the log of its picker; "
         "or a DestinationRule for its Service with tls.mode SIMPLE and insecureSkipVerify.",
         reads=(r.DEPLOYMENTS, r.PODS, r.SERVICES, r.INFERENCEPOOLS, r.FORMER_POOLS),
         also_reads=(
             (r.DESTINATIONRULES, (r.DESTINATIONRULES, r.HTTPROUTES, r.GATEWAYS, r.GATEWAYCLASSES)),
+            (r.GATEWAYS, (r.HTTPROUTES, r.GATEWAYS, r.GATEWAYCLASSES)),
         ),
         grace_seconds=90,
     ),

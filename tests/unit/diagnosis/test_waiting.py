@@ -201,6 +201,65 @@ QUEUES = {
 }  # fmt: skip
 
 
+QUOTA_OF_KAI = "NonPreemptibleOverQuota: Non-preemptible workload is over quota. Workload requested 2 GPUs, but team-a quota is 1 GPUs, while 1 GPUs are already allocated for non-preemptible pods. Use a preemptible workload to go over quota."
+LIMIT_OF_KAI = "OverLimit: team-a quota has reached the allowable limit of GPUs. Limit is 8 GPUs, currently 6 GPUs allocated and workload requested 4 GPUs"
+NO_ROOM = "no nodes with enough resources were found: 1 node(s) didn't have enough resources: GPUs."
+KAI = {
+    "its quota": (QUOTA_OF_KAI, ("queue-quota", "queue team-a: its quota is 1 GPUs, non-preemptible pods have 1 GPUs of it, and it asks for 2 GPUs")),
+    "its limit": (LIMIT_OF_KAI, ("queue-quota", "queue team-a: its limit is 8 GPUs, 6 GPUs are used, and it asks for 4 GPUs")),
+    "the quota on a node": (f"no nodes with enough resources were found: 1 node does not have enough capacity. Reason: {QUOTA_OF_KAI.replace(': ', ', Details: ', 1)}. ", ("queue-quota", "queue team-a: its quota is 1 GPUs")),
+    "a gang": (
+        f"PodSchedulingErrors: Resources were found for 1 pods while 2 are required for gang scheduling. Additional pods cannot be scheduled due to: {NO_ROOM}.",
+        ("gang", "its gang needs 2 pods at once, and finds room for 1 in all: no nodes with"),
+    ),
+    "a part of a gang": (
+        f"PodSchedulingErrors: Resources were found for 2 pods from all sub-groups while sub-group decode requires 4 pods for gang scheduling. Additional pods cannot be scheduled in this sub-group due to: {NO_ROOM}.",
+        ("gang", "its gang needs 4 pods of decode at once, and finds room for 2 in all"),
+    ),
+    "no room for any": (NO_ROOM, ("node-full", "a could take it, but 0 of 8 nvidia.com/gpu are free (pods ns/h)")),
+    "labels": ("no nodes with enough resources were found: 1 node(s) didn't match Pod's node affinity/selector.", ("node-full", "(scheduler: no nodes with enough")),
+    "nothing that is known": ("Unable to schedule pod", ("node-full", "0 of 8 nvidia.com/gpu are free")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "wanted"), KAI.values(), ids=KAI)
+def test_why_kai_places_it_nowhere(said, wanted):
+    snapshot = cluster(waiting(said, 1), node("a", 8), placed("h", "a", 8))
+    found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot, now=NOW)
+    assert (found.code, wanted[1] in found.cause) == (wanted[0], True), found.cause
+
+
+@pytest.mark.parametrize(
+    "extra", ["1 " * 20_000, "but " * 20_000, ": " * 20_000, "9 node(s) " * 9_000]
+)
+def test_what_kai_says_is_read_in_linear_time(extra):
+    for start in (QUOTA_OF_KAI[:60], "no nodes with enough resources were found: ", ""):
+        snapshot = cluster(waiting(start + extra, 1), node("a", 8))
+        why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot, now=NOW)
+
+
+LACKING = "Job is not ready for scheduling. Waiting for 1 pods for SubGroup decode, currently 0 exist, 0 are gated"
+FULL = "Resources were found for 1 pods while 2 are required for gang scheduling"
+
+
+@pytest.mark.parametrize(
+    ("named", "reason", "said", "words"),
+    [
+        ("g", "NotReady", LACKING, "its gang is not complete: Job is not ready for scheduling. Waiting for 1 pods for SubGroup decode"),
+        ("g", "Unschedulable", FULL, None),
+        ("other", "NotReady", LACKING, None),
+    ],
+)  # fmt: skip
+def test_what_kai_tells_of_the_group_alone(named, reason, said, words):
+    unseen = waiting("", 1)
+    unseen["status"].pop("conditions")
+    unseen["metadata"]["annotations"] = {"pod-group-name": "g"}
+    events = [event(f"PodGroup {named}", reason, said, component="kai-scheduler")]
+    snapshot = cluster(unseen, node("a", 8), events=events)
+    found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot)
+    assert (found.cause[: len(words)] if found and words else found) == words
+
+
 @pytest.mark.parametrize(("patch", "docs", "events", "words"), QUEUES.values(), ids=QUEUES)
 def test_why_a_queue_lets_it_wait(patch, docs, events, words):
     assert words in told_of_queue(patch, docs, events).cause
