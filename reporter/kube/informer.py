@@ -36,7 +36,7 @@ from reporter.catalogue.resources import EVENTS
 from reporter.kube import decode, errors
 from reporter.kube.client import KubeClient, Response, api_path
 from reporter.kube.clock import Now, real_now
-from reporter.kube.store import Key, Store, keep_skipped
+from reporter.kube.store import Key, Skips, Store
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
@@ -274,7 +274,7 @@ class Informer(Generic[ObjectT]):
 
     async def _list(self) -> None:
         objects: dict[Key, ObjectT] = {}
-        skipped: dict[Key, SkippedObject] = {}
+        skipped = Skips()
         token = ""
         pauses = self._pauses
         while True:
@@ -292,7 +292,7 @@ class Informer(Generic[ObjectT]):
                 held, left_out = self.store.known(page.objects)
             objects.update(held)
             for each in (*page.skipped, *left_out):
-                keep_skipped(skipped, each)
+                skipped.keep(each)
             token = page.continue_token
             if not token:
                 break

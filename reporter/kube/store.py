@@ -40,16 +40,31 @@ _TOO_MUCH_IN_ALL: Final = (
 )
 
 
-def keep_skipped(known: dict[Key, SkippedObject], each: SkippedObject) -> None:
-    """Add a skipped object; beyond `SKIPPED` one without a name stands for all of its namespace.
+class Skips(dict[Key, SkippedObject]):
+    """The skipped objects by namespace and name.
 
-    What is left out must not seem not to exist.
+    Beyond `SKIPPED` of a namespace, one without a name stands for all there: what is left out must
+    not seem not to exist.
     """
-    if (each.namespace, "") in known:
-        return
-    if sum(place == each.namespace for place, _ in known) >= SKIPPED:
-        each = SkippedObject(each.resource, each.namespace, "", each.cause)
-    known[each.namespace, each.name] = each
+
+    def __init__(self, skipped: Iterable[SkippedObject] = ()) -> None:
+        super().__init__()
+        self._counts = Counter[str]()
+        for each in skipped:
+            self.keep(each)
+
+    def keep(self, each: SkippedObject) -> None:
+        if (each.namespace, "") in self:
+            return
+        if self._counts[each.namespace] >= SKIPPED:
+            each = SkippedObject(each.resource, each.namespace, "", each.cause)
+        key = (each.namespace, each.name)
+        self._counts[each.namespace] += key not in self
+        self[key] = each
+
+    def drop(self, key: Key) -> None:
+        if self.pop(key, None) is not None:
+            self._counts[key[0]] -= 1
 
 
 class Store(Generic[ObjectT]):
@@ -70,7 +85,7 @@ class Store(Generic[ObjectT]):
         self._resource = resource
         self._versions_matter = versions_matter
         self.objects: dict[Key, ObjectT] = {}
-        self.skipped: dict[Key, SkippedObject] = {}
+        self.skipped = Skips()
         self.changes = 0
         self._touched: set[Key] | None = None
         self._values = SharedValues()
@@ -95,7 +110,7 @@ class Store(Generic[ObjectT]):
         )
         if same and skipped == self.skipped:
             return
-        self.objects, self.skipped = objects, skipped
+        self.objects, self.skipped = objects, Skips(skipped.values())
         self._touched = None
         self.changes += 1
 
@@ -155,7 +170,7 @@ class Store(Generic[ObjectT]):
             return False
         # A malformed object replaces its last good state, which is outdated.
         old = self.objects.pop(key, None)
-        self.skipped.pop(key, None)
+        self.skipped.drop(key)
         if type_ is FrameType.DELETED or isinstance(content, SkippedObject):
             self._forget(key)
         if type_ is not FrameType.DELETED:
@@ -163,7 +178,7 @@ class Store(Generic[ObjectT]):
             if not isinstance(held, SkippedObject):
                 self.objects[key] = held
             else:
-                keep_skipped(self.skipped, held)
+                self.skipped.keep(held)
         if self._touched is not None:
             self._touched.add(key)
         self.changes += 1

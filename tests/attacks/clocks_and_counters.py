@@ -184,7 +184,7 @@ _TEXTS = {
         _DIGITS,
         lambda text: _index(
             convert({"metadata": {"name": "p", "labels": {POD_INDEX: text}}}, Pod),
-            ScrapedPods(kind=SubjectKind("a"), not_ready=""),
+            ScrapedPods(kind=SubjectKind("a"), not_ready="", label="a"),
         ),
     ),
 }  # fmt: skip
