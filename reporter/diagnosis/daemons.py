@@ -100,7 +100,7 @@ def of_driver(driver: str, snapshot: Snapshot) -> DaemonSet | None:
     The registrar's arguments have the path of the driver's socket, whose folder has its name
     (kubernetes-csi, node-driver-registrar, --kubelet-registration-path).
     """
-    found = snapshot.entry(_by_words, driver, _by_words) or ()
+    found = without_tenants(snapshot.entry(_by_words, driver, _by_words) or (), snapshot)
     return found[0] if len(found) == 1 else None
 
 

@@ -284,3 +284,14 @@ def test_daemonsets_that_a_tenant_could_make():
     of = cluster(ASKS, node("cpu"), TAINTED, plugin(tolerations=tolerations))
     found = why_unscheduled(of[PODS].get("ns", "m"), of)
     assert "DaemonSet" not in found.cause
+
+
+def test_a_tenant_is_no_driver_of_storage():
+    """Its DaemonSet may have the arguments of one; in the namespaces of models none is meant."""
+    args = ["--kubelet-registration-path=/var/lib/kubelet/plugins/efs.csi.aws.com/csi.sock"]
+    spec = {"template": {"spec": {"containers": [{"name": "registrar", "args": args}]}}}
+    made = [document("DaemonSet", "efs", place, {"spec": spec}) for place in ("ns", "tenant")]
+    model = document("InferenceSet", "m", "tenant", {"spec": {"replicas": 1}})
+    found = daemons.of_driver("efs.csi.aws.com", cluster(*made, model))
+    assert found is not None
+    assert found.namespace == "ns"
