@@ -24,13 +24,14 @@ from typing import Final, NamedTuple
 
 from reporter.diagnosis.case import Case, ending, is_error, last_end, loops, statuses
 from reporter.diagnosis.facts import facts_of, same_port
-from reporter.diagnosis.fit import some
+from reporter.diagnosis.fit import shown, some
 from reporter.diagnosis.logs import WRAPPERS, read_log
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
 from reporter.model.evidence import ForeignEvent, LogCause
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Container, ContainerStatus, Probe, Terminated
+from reporter.model.objects.demands import amount
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, remembered
 
@@ -130,8 +131,13 @@ def _start(case: Case, container: str, reason: str, *, text: str | None) -> Diag
 def _out_of_memory(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis:
     limit, name = case.place(status.name).limit, case.words(status.name)
     if limit:
-        cause = f"{name} exceeds its memory limit of {limit}: OOMKilled{ending(ended)}"
         action = f"Raise the memory limit of {name} (main memory, not the GPU's)."
+        beyond = ""
+        if asked := _asked_of_memory(case.spec(status.name)):
+            beyond = f", and its {asked} alone may take as much"
+            flag = asked.partition(" ")[0]
+            action = f"Lower {flag}, or raise the memory limit of {name} above it."
+        cause = f"{name} exceeds its memory limit of {limit}{beyond}: OOMKilled{ending(ended)}"
         return Diagnosis("memory", cause, f"OOMKilled, limit {limit}", action)
     action = f"Set a memory request and limit on {name}, and look at the memory of its node."
     victim = _victim(case)
@@ -143,6 +149,22 @@ def _out_of_memory(case: Case, status: ContainerStatus, ended: Terminated) -> Di
         return Diagnosis("memory", cause, "OOMKilled", action)
     cause = f"{name} is killed for memory: OOMKilled{ending(ended)}"
     return Diagnosis("memory", cause, "OOMKilled", action)
+
+
+_MIB, _GB, _GIB = 2**20, 10**9, 2**30
+_OF_MEMORY: Final = {"--cache-ram": _MIB, "--cpu-offload-gb": _GIB, "--hicache-size": _GB}
+"""Flags for how much main memory an engine uses for prompts, weights or keys, and their units."""
+
+
+def _asked_of_memory(spec: Container | None) -> str:
+    """Return a flag that lets an engine use all memory of its limit, and its readable value."""
+    limits = (spec.resources.limits if spec and spec.resources else None) or {}
+    limit = amount(limits.get("memory"))
+    for name, value in dict(spec.flags if spec else ()).items():
+        size = amount(value) * _OF_MEMORY[name] if name in _OF_MEMORY and value.isdecimal() else 0
+        if limit and size >= limit:
+            return f"{name} ({shown('memory', size)})"
+    return ""
 
 
 _VICTIM: Final = re.compile(r"victim process: (?P<name>[^\s,]{1,40})")

@@ -79,10 +79,11 @@ SETTINGS: Final = frozenset({
 _MOST_SETTINGS: Final = 40
 
 FLAGS: Final = frozenset({
-    "--ctx-size", "--data-parallel-rpc-port", "--gpu-memory-utilization", "--master-port",
-    "--max-model-len", "--max-num-seqs", "--model", "--model-id", "--model-path",
-    "--model-repository", "--model-store", "--n-gpu-layers", "--nccl-port", "--num-shard",
-    "--pipeline-parallel-size", "--port", "--prometheus-port", "--tensor-parallel-size",
+    "--cache-ram", "--cpu-offload-gb", "--ctx-size", "--data-parallel-rpc-port",
+    "--gpu-memory-utilization", "--hicache-size", "--master-port", "--max-model-len",
+    "--max-num-seqs", "--model", "--model-id", "--model-path", "--model-repository",
+    "--model-store", "--n-gpu-layers", "--nccl-port", "--num-shard", "--pipeline-parallel-size",
+    "--port", "--prometheus-port", "--tensor-parallel-size",
 })  # fmt: skip
 """Flags of engines that explain errors in their logs; none is a credential."""
 
