@@ -158,6 +158,7 @@ _SURENESS: Final = {
     "certain": "the line alone is the cause",
     "likely": "check one more fact before you rely on it",
     "symptom": "not a cause by itself: something before it is",
+    "hint": "it counts because no other row matches",
 }
 
 

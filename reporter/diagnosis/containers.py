@@ -534,13 +534,19 @@ def _elsewhere(listens: str, port: int | None) -> tuple[str, str] | None:
 def _loading(name: str, starts: Probe | None, asked: str, *, log: LogCause | None) -> Diagnosis:
     """Return the diagnosis that a container loads, or may, from its start-up probe and its log."""
     shown = "its log shows that it loads" if log is not None and log.loads else ""
+    stalls = ""
+    if log is not None and log.fetches:
+        shown = f"the last step in its log is to load {log.fetches}, whose download belongs to it"
+        stalls = (
+            " If it does not go on, the download stalls: check egress, or set HF_HUB_DISABLE_XET=1."
+        )
     if starts is not None:
         cause = f"{name} still loads: its start-up probe ({asked}) allows {numbers(starts)}"
         cause += f", and {shown}" if shown else ""
-        action = "Wait; its log says how far it is."
+        action = f"Wait; its log says how far it is.{stalls}"
     elif shown:
         cause = f"{name} still loads: {shown}, and {asked} is refused meanwhile"
-        action = "Wait; a startupProbe would say how long it may take."
+        action = f"Wait; a startupProbe would say how long it may take.{stalls}"
     else:
         cause = f"{name} still loads, or does not listen where it is probed: {asked} is refused"
         action = "Its log says how far it is, and which port it listens on."

@@ -172,6 +172,11 @@ def _architecture(case: Case, container: str, _log: LogCause) -> Fact:
     return Fact(f": {place['image']} on node {place['node']}{place['processor']}")
 
 
+def _image(case: Case, container: str, _log: LogCause) -> Fact | None:
+    image = case.place(container).image
+    return Fact(f"; its image is {cut(clean(image), 160)}") if image else None
+
+
 def _limit(case: Case, container: str, _log: LogCause) -> Fact | None:
     limit = case.place(container).limit
     return Fact(f"; its memory limit is {limit}") if limit else None
@@ -273,7 +278,7 @@ def same_port(case: Case, container: str, port: str) -> Fact | None:
     found = [name for name, value in _variables(case, container).items() if value == port]
     if len(found) > 1:
         action = f"Give each another port{_INSIDE if 'VLLM_PORT' in found else '.'}"
-        return Fact(f": it is that of {' and '.join(sorted(found)[:3])}", action, True)
+        return Fact(f": {' and '.join(sorted(found)[:2])} both give {port}", action, True)
     beside = [
         each.name
         for each in (*(case.pod.spec.containers or ()), *(case.pod.spec.init_containers or ()))
@@ -365,6 +370,12 @@ _LEADER: Final = "LWS_LEADER_ADDRESS"
 _OTHERS: Final[Mapping[str, Callable[[Case, str, LogCause], Fact | None]]] = {
     "gpu-none": _one_gpu,
     "exec-format": _architecture,
+    **dict.fromkeys(
+        ("v-args", "v-arg-choice", "v-arg-clap", "v-model-type", "v-arch", "v-quant-name",
+         "v-parser", "v-tokenizer-class", "v-tokenizer-new", "lc-arch", "lc-argument", "tei-cap",
+         "tr-engine", "tr-engine-key", "built-for", "module-version", "s-package"),
+        _image,
+    ),
     **dict.fromkeys(
         ("killed", "child-killed", "host-oom", "cpu-oom", "lc-host", "lc-killed", "s-host",
          "v-swap", "pinned", "mmap", "ray-late"),

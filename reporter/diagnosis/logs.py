@@ -105,6 +105,12 @@ WRAPPERS: Final = (
     "SIGQUIT received",
     "Initialization failed. Please see",
     "scheduler is dead",
+    "Engine process failed to start",
+    "WorkerProc failed to start",
+    "for the root cause",
+    "check the stack trace",
+    "Background loop has errored",
+    "in its creation task",
     "AWS S3 sync command failed with exit code",
     "rsync failed with code",
 )
@@ -126,6 +132,9 @@ NOISE: Final = (
     "non-default args",
     "server_args=",
     "Ignore import error when loading",
+    "stats.vllm.ai",
+    "encountered while exporting",
+    "Failed to export ",
 )
 """Fragments of lines that healthy containers log too."""
 
@@ -137,7 +146,7 @@ class Line:
     """A line of a log without its logger's prefix; `number` counts from 1.
 
     `quiet`: its level is INFO or lower, but it names an exception, as some servers log failures;
-    used only if no other line matches. `severe`: its level is an error.
+    used only if other lines show no cause, or if it is certain. `severe`: its level is an error.
     """
 
     number: int
@@ -175,12 +184,15 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     for each in _LISTENS.finditer(text):
         listens = f"{each['host']}:{each['port']}"
     loads, serves = _LOADS.search(text) is not None, _SERVES.search(text) is not None
+    fetches = _fetched(text)
     last = tuple(cut(each, _SHOWN_BYTES) for each in clean_lines(text)[-MOST_SHOWN:])
     every = list(_without_echoes(_without_afterthoughts(_lines(text))))
     lines = [each for each in every if not each.quiet]
-    best = _best(_matches(lines, signatures)) or _best(
-        _matches([each for each in every if each.quiet], signatures)
-    )
+    best = _best(_matches(lines, signatures))
+    if best is None or best[1].row.sureness in _UNSURE:
+        quiet = _best(_matches([each for each in every if each.quiet], signatures))
+        if quiet is not None and (best is None or quiet[1].row.sureness == "certain"):
+            best = quiet
     if best is None:
         first = _first_failure(lines)
         quoted = _masked(first) if first else None
@@ -188,6 +200,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
             listens=listens,
             loads=loads,
             serves=serves,
+            fetches=fetches,
             failure=quoted.text if quoted else "",
             lines=last,
         )
@@ -211,6 +224,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         listens=listens,
         loads=loads,
         serves=serves,
+        fetches=fetches,
         lines=last,
     )
     return LogReading(cause, found, _masked(line))
@@ -228,6 +242,21 @@ _LOADS: Final = re.compile(
     r"|Compiling a graph for|load_tensors: "
 )
 """Log lines of vLLM, SGLang, llama.cpp and the Hugging Face hub between start and readiness."""
+
+_FETCHES: Final = re.compile(r"Starting to load model (?P<model>[\w.-]{1,96}/[\w.-]{1,96}?)\.\.\.")
+
+
+_FETCHED: Final = re.compile(
+    r"Time spent downloading weights|(?:[Ll]oading|weights) took|KV cache|Model Streamer"
+)
+
+
+def _fetched(text: str) -> str:
+    """Return the model of a hub that vLLM began to load, if no later step is in the log."""
+    last = deque(_LOADS.finditer(text), 1)
+    found = _FETCHES.match(text, last[0].start()) if last else None
+    return clean(found["model"]) if found and not _FETCHED.search(text, found.end()) else ""
+
 
 _SERVES: Final = re.compile(
     r'"POST /[\w./:-]{1,120} HTTP/\d\.\d" 2\d\d|Running: [1-9]\d{0,6} reqs|#running-req: [1-9]'

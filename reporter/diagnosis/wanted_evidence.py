@@ -6,7 +6,7 @@ they are reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Final
 
@@ -258,7 +258,7 @@ def _runs(container: ContainerStatus) -> tuple[bool, ...]:
 
 def together(found: Iterable[LogCause]) -> LogCause:
     """Return the best result of several runs' logs: the first with a cause, else a symptom, else an
-    unexplained failure.
+    unexplained failure. That a run has served counts whichever is best.
     """
     causes = list(found)
     ranks = (
@@ -268,4 +268,6 @@ def together(found: Iterable[LogCause]) -> LogCause:
         (each for each in causes if each.listens or each.loads),
         causes,
     )
-    return next(chain.from_iterable(ranks), LogCause(read=False))
+    best = next(chain.from_iterable(ranks), LogCause(read=False))
+    served = any(each.serves for each in causes)
+    return best if best.serves == served else replace(best, serves=served)

@@ -52,7 +52,8 @@ class LogCause:
     `signature`, `kind` and `sentence` are empty if no row matched. `certain`: the line alone proves
     the cause; `symptom`: any other evidence is better. `listens` is the last address and port that
     the server logged as listening, such as `0.0.0.0:8000`. `loads`: the log has steps of loading a
-    model. `serves`: it has answers to requests for a model's output.
+    model. `serves`: it has answers to requests for a model's output. `fetches` is a model of a hub
+    if the last of these steps is to load it.
 
     `lines` are the last lines of the log, and `failure` is the first failing line if no row
     matched. Both are masked and stand in no message: they are for people who may read the log.
@@ -69,6 +70,7 @@ class LogCause:
     listens: str = ""
     loads: bool = False
     serves: bool = False
+    fetches: str = ""
     failure: str = field(default="", compare=False)
     lines: tuple[str, ...] = field(default=(), compare=False)
 

@@ -74,9 +74,9 @@ def test_other_variables_are_not_kept():
 @pytest.mark.parametrize(
     ("given", "clause"),
     [
-        ({"args": ["--port", "9000"], **variables(VLLM_PORT="9000")}, ": it is that of --port and VLLM_PORT"),
-        ({"args": ["--port=9000", "--data_parallel_rpc_port", "9000"]}, ": it is that of --data-parallel-rpc-port and --port"),
-        ({"command": ["sh", "-c", "exec vllm serve m --port '9000' --master-port 9000"]}, ": it is that of --master-port and --port"),
+        ({"args": ["--port", "9000"], **variables(VLLM_PORT="9000")}, ": --port and VLLM_PORT both give 9000"),
+        ({"args": ["--port=9000", "--data_parallel_rpc_port", "9000"]}, ": --data-parallel-rpc-port and --port both give 9000"),
+        ({"command": ["sh", "-c", "exec vllm serve m --port '9000' --master-port 9000"]}, ": --master-port and --port both give 9000"),
         ({"args": ["--port", "9000"], **variables(VLLM_PORT="8000")}, ""),
         ({"args": ["--port", "--master-port"]}, ""),
         ({"args": []}, ""),
@@ -111,6 +111,11 @@ def test_of_the_command_only_known_flags_are_kept():
 )
 def test_a_flag(signature, args, clause):
     assert told(signature, pod(args=args)) == clause
+
+
+def test_what_another_image_would_mend_names_the_image():
+    assert told("v-args", pod()) == "; its image is engine:v1"
+    assert told("v-len-config", pod()) == ""
 
 
 def test_a_module_that_a_setting_asks_for():

@@ -4,6 +4,7 @@ import json
 import sys
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from reporter.diagnosis.logs import MOST_BYTES, MOST_LINES, NOISE, WRAPPERS, read_log
 from reporter.diagnosis.signatures import (
+    Sureness,
     Unreadable,
     built_in,
     pattern_fault,
@@ -189,6 +191,15 @@ def test_text_for_people(run):
     assert out == "No signature matches the last 1,000 lines.\n"
     _, out, _ = run("explain", "--log", SAMPLES / "11-vllm-hf-gated.log")
     assert out.startswith("meta-llama/Llama-3.1-8B-Instruct is gated")
+
+
+@pytest.mark.parametrize("sureness", get_args(Sureness))
+def test_text_for_people_says_how_sure_it_is(sureness, run, tmp_path):
+    own, log = tmp_path / "own.yaml", tmp_path / "a.log"
+    own.write_text(f"a: {{class: c, sureness: {sureness}, match: oddly, means: b, do: C.}}")
+    log.write_text("oddly\n")
+    status, out, _ = run("explain", "--log", log, "--log-signatures", own)
+    assert (status, f"{sureness}: " in out) == (0, True)
 
 
 def test_standard_input(run, monkeypatch):

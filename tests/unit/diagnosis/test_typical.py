@@ -198,6 +198,8 @@ def told(probes, answer="", log="", *, sidecar=False):
 
 
 ALLOWS = "still loads: its start-up probe (GET :8000/health) allows 180 x 10 s"
+FETCHES = "INFO 07-14 14:33:05 [gpu_model_runner.py:4021] Starting to load model a/b..."
+FETCHED = "the last step in its log is to load a/b, whose download belongs to it"
 WRONG = "runs and is not ready: its readiness probe asks GET :8000/health, which"
 
 
@@ -209,6 +211,10 @@ WRONG = "runs and is not ready: its readiness probe asks GET :8000/health, which
         ((STARTS, REFUSED, SHARDS), ("loading", f"{ALLOWS}, and its log shows that it loads")),
         ((STARTS, "HTTP probe failed with statuscode: 404", SHARDS), ("loading", f"{ALLOWS}, and its log shows that it loads")),
         ((READY, REFUSED, SHARDS), ("loading", "still loads: its log shows that it loads, and GET :8000/health is refused meanwhile")),
+        ((READY, REFUSED, FETCHES), ("loading", f"still loads: {FETCHED}, and GET :8000/health is refused meanwhile")),
+        ((STARTS, REFUSED, FETCHES), ("loading", f"{ALLOWS}, and {FETCHED}")),
+        ((STARTS, REFUSED, f"{FETCHES}\nTime spent downloading weights for a/b: 9 s"), ("loading", f"{ALLOWS}, and its log shows that it loads")),
+        ((STARTS, REFUSED, "Starting to load model /models/a..."), ("loading", f"{ALLOWS}, and its log shows that it loads")),
         ((READY, REFUSED), ("loading", "still loads, or does not listen where it is probed: GET :8000/health is refused")),
         (
             (READY, REFUSED, f"{SHARDS}\nINFO:     Uvicorn running on http://0.0.0.0:8080 (Press CTRL+C to quit)"),
