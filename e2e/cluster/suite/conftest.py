@@ -28,9 +28,8 @@ INVALID = 422
 LATE = "clusterBBRNotReady"
 QUICK = {
     "startupGraceSeconds": 5,
-    "grace": {LATE: 40},
+    "grace": {LATE: 40, "model-startup": 45},
     "resyncSeconds": 10,
-    "budgets": {"modelStartupSeconds": 45},
     "mirrorToWorkload": True,
     "priorityClassName": "system-cluster-critical",
 }
