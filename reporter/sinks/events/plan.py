@@ -16,8 +16,8 @@ the Events on record, and only the difference is written. One episode of one fin
 - **Not on record**: created. Faults go first (`Purpose`), so that none waits behind a thousand
   Ready Events. Writes whose echo the watch has not delivered yet count as on record (`overlay`), so
   that a pass right after a write does not repeat it. If `MOST_OVER` earlier episodes of its key are
-  on record, it is not created: whoever breaks and mends models by the hundred must fill neither
-  etcd nor the memory for Events.
+  on record, it waits until `REST` after the last of them: whoever breaks and mends models by the
+  hundred must fill neither etcd nor the memory for Events.
 
 The record is in the cluster, not in memory: a new leader continues where the last one stopped.
 
@@ -288,7 +288,10 @@ READY_PER_SECOND = 50
 
 
 MOST_OVER = 10
-"""Events of former episodes of one key from which on no other is created until one expires."""
+"""Events of former episodes of one key from which on the next one waits for `REST`."""
+
+REST = timedelta(minutes=10)
+"""How long, after the last of these Events was written. A fault that lasts is told by then."""
 
 
 class Purpose(IntEnum):
@@ -361,8 +364,15 @@ def plan_events(
             continue
         record = by_name.get(name)
         if record is None:
-            before = records.of(finding.subject)
-            if sum(each.key == finding.key and not each.goes_on for each in before) >= MOST_OVER:
+            before = [
+                each.written
+                for each in records.of(finding.subject)
+                if each.key == finding.key and not each.goes_on
+            ]
+            since_last = report.now - max(before, default=report.now - REST)
+            # A clock that was set back must not make this long.
+            if len(before) >= MOST_OVER and timedelta(0) <= since_last < REST:
+                waits.append(REST - since_last)
                 continue
             body = finding_event(finding, report.now, instance)
             place = finding.subject.namespace

@@ -14,6 +14,7 @@ from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.records import MUTED_ANNOTATION, SUBJECT_ANNOTATION, Records, record_of
 from reporter.sinks.events.plan import (
     MOST_OVER,
+    REST,
     STATE_LABEL,
     Purpose,
     Written,
@@ -149,7 +150,10 @@ def test_a_fault_that_comes_back_again_and_again_has_a_bounded_number_of_events(
     """Whoever breaks and mends models by the hundred fills neither etcd nor our memory."""
     began = [NOW - timedelta(minutes=2 * each) for each in range(2, MOST_OVER + 2)]
     told = [stored(finding_event(finding(since=each), each, "pod"), state="over") for each in began]
-    assert planned(report(finding()), *told).writes == ()
+    waiting = planned(report(finding()), *told)
+    assert (waiting.writes, waiting.next_in) == ((), REST - timedelta(minutes=4))
+    lasting = report(finding(), at=NOW + waiting.next_in)
+    assert len(planned(lasting, *told).writes) == 1
     assert len(planned(report(finding()), *told[1:]).writes) == 1
     other = finding(subject=Subject(INFERENCESET_KIND, "chat", "other"))
     assert len(planned(report(other), *told).writes) == 1
