@@ -325,7 +325,10 @@ def _behind(case: Case, container: str, log: LogCause) -> Fact | None:
         found = reach.of_address(host, case.snapshot) if numeric else None
         if asked is not None:
             found = case.snapshot[SERVICES].get(asked.namespace, asked.service)
-        if found is None or o.LabelSelector(match_labels=found.spec.selector).matches(own):
+        if found is None or not found.spec.selector:
+            continue
+        selects = o.LabelSelector(match_labels=found.spec.selector)
+        if found.namespace == case.pod.namespace and selects.matches(own):
             continue
         of = f", which {name} names," if name else ""
         where = f"{found.namespace}/" if found.namespace != case.pod.namespace else ""
@@ -337,7 +340,7 @@ def _behind(case: Case, container: str, log: LogCause) -> Fact | None:
         asked_port = int(port) if port.isdecimal() else 0
         if why := reach.why_shut(found, asked_port, case.snapshot, client=case.pod):
             return Fact(f": {why}", "Let it through in the policy.", instead=True)
-        if reach.selects_ready(found, case.snapshot):
+        if asked_port and reach.selects_ready(found, case.snapshot):
             return Fact(f": {service}{of} has ready pods, and its port {port} does not answer")
     return None
 
@@ -359,7 +362,8 @@ def _unresolved(case: Case, container: str, log: LogCause) -> Fact | None:
     """Return why a name of the cluster does not resolve, by the Services and pods that it names."""
     said = next(filter(None, map(log.values.get, ("host", "address", "name"))), "")
     host = said or _variables(case, container).get(_LEADER, "")
-    asked = reach.placed(host, case.pod.namespace, case.snapshot) if host else None
+    own = host == case.pod.name
+    asked = reach.placed(host, case.pod.namespace, case.snapshot) if host and not own else None
     why = reach.why_no_address(asked, case.snapshot) if asked else ""
     return Fact(f": {why}") if why else None
 

@@ -7,15 +7,16 @@ policy with addresses may let it through. The policies of a cluster work only if
 enforces them, so a policy is a likely cause, never a certain one.
 
 The API server is no pod, and comes from a node: of a policy only what lets in everybody, or
-addresses, is for it.
+addresses, is for it; where Konnectivity's agents call for it, also what lets these in.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
-from reporter.catalogue.resources import NAMESPACES, NETWORKPOLICIES, PODS, SERVICES
+from reporter.catalogue.resources import DAEMONSETS, NAMESPACES, NETWORKPOLICIES, PODS, SERVICES
 from reporter.diagnosis.fit import some
 from reporter.model import objects as o
 from reporter.model.text import clean
@@ -24,9 +25,9 @@ from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
 TIMED_OUT: Final = re.compile(
-    r"i/o timeout|timed out|[Tt]imeout|context deadline exceeded|took too long"
+    r"i/o timeout|timed out|[Tt]imeout(?!=)|context deadline exceeded|took too long"
 )
-"""How clients call a connection that nobody answers."""
+"""How clients call a connection that nobody answers; `?timeout=10s` is part of a webhook's URL."""
 
 _URL: Final = re.compile(
     r"\b(?:https?|wss?|grpc|nats)://(?P<host>[a-z0-9][a-z0-9.-]{0,252}\.svc\b[a-z0-9.-]{0,100})"
@@ -58,43 +59,82 @@ def placed(host: str, near: str, snapshot: Snapshot) -> Asked | None:
     `near` is the namespace of the client, where short names are looked up.
     """
     labels = host.rstrip(".").split(".")
-    inside = "svc" in labels[1:]
-    labels = labels[: labels.index("svc", 1)] if inside else labels
-    known = inside or snapshot[NAMESPACES].get("", labels[-1]) is not None
+    services = snapshot[SERVICES]
+    if "svc" in labels[1:]:
+        end = labels.index("svc", 1)
+        return _placed_inside(labels[:end], labels[end + 1 :], snapshot)
     match labels:
-        case [service]:
+        case [service] if service != "localhost":
             return Asked(near, service)
-        case [pod, service] if not inside and snapshot[SERVICES].get(near, service):
+        case [pod, service] if services.get(near, service):
             return Asked(near, service, pod)
-        case [service, namespace] if known:
-            return Asked(namespace, service)
-        case [pod, service, namespace] if known:
+        case [service, namespace]:
+            known = namespace not in _TOP_LEVEL and snapshot[NAMESPACES].get("", namespace)
+            there = known or services.get(namespace, service)
+            return Asked(namespace, service) if there else None
+        case [pod, service, namespace] if services.get(namespace, service):
             return Asked(namespace, service, pod)
     return None
 
 
+_TOP_LEVEL: Final = frozenset(
+    {"ai", "app", "cloud", "com", "dev", "io", "local", "ml", "net", "org", "run", "tech"}
+)
+"""Top-level domains that are names of namespaces, too: `mistral.ai` is not of namespace `ai`."""
+
+
+def _placed_inside(labels: list[str], domain: list[str], snapshot: Snapshot) -> Asked | None:
+    """Return the Service of a name with `svc`. Another domain than the usual may be of this cluster
+    only if the Service is there: `clusterset.local` and others lead to other clusters.
+    """
+    match labels:
+        case [service, namespace]:
+            asked = Asked(namespace, service)
+        case [pod, service, namespace]:
+            asked = Asked(namespace, service, pod)
+        case _:
+            return None
+    is_usual = domain in ([], ["cluster", "local"])
+    there = snapshot[SERVICES].get(asked.namespace, asked.service)
+    return asked if is_usual or (there and domain[0] != "clusterset") else None
+
+
 def why_no_address(place: Asked, snapshot: Snapshot) -> str:
-    """Return why a name of the cluster has no address, to follow it; empty if nothing says so."""
+    """Return why a name of the cluster has no address, to follow it; empty if nothing says so.
+
+    A pod's name in it is its host name, which those of indexed Jobs and JobSets have without the
+    random end of their own name.
+    """
     service = snapshot[SERVICES].get(place.namespace, place.service)
     if service is None:
         gone = snapshot.lacks(SERVICES, place.namespace, place.service)
         return f"there is no Service {place.words}" if gone else ""
-    if service.spec.publish_not_ready_addresses or not service.spec.is_headless:
+    published = service.spec.publish_not_ready_addresses or not service.spec.is_headless
+    if published or not service.spec.selector:
         return ""
     why = f", and headless Service {place.words} has no publishNotReadyAddresses"
     if place.pod:
         pod = snapshot[PODS].get(place.namespace, place.pod)
         if pod is None:
-            gone = snapshot.lacks(PODS, place.namespace, place.pod)
+            gone = snapshot.absence_known(PODS, place.namespace) and not any(
+                each.name.startswith(f"{place.pod}-")
+                for each in snapshot[PODS].in_namespace(place.namespace)
+            )
             return f"there is no pod {clean(place.pod)}" if gone else ""
         ready = pod.status.condition("Ready", "True")
         return "" if ready else f"pod {clean(place.pod)} is not ready{why}"
     return "" if selects_ready(service, snapshot) is not False else f"no pod is ready{why}"
 
 
+_OUTSIDE: Final = "ExternalName"
+"""The type of Services that lead to another name, whatever they select."""
+
+
 def selects_ready(service: o.Service, snapshot: Snapshot) -> bool | None:
     """True if a Service selects a ready pod; None if it may lead to others, or pods are unknown."""
     if not service.spec.selector or service.spec.publish_not_ready_addresses:
+        return None
+    if service.spec.type == _OUTSIDE:
         return None
     if any(_ready(service, snapshot)):
         return True
@@ -105,7 +145,7 @@ def selects_ready(service: o.Service, snapshot: Snapshot) -> bool | None:
 
 def _ready(service: o.Service, snapshot: Snapshot) -> Iterator[o.Pod]:
     """Yield the ready pods that a Service selects; none if it has no selector."""
-    if not service.spec.selector:
+    if not service.spec.selector or service.spec.type == _OUTSIDE:
         return
     selector = o.LabelSelector(match_labels=service.spec.selector)
     pods = snapshot[PODS].each_selected(service.namespace, selector)
@@ -149,25 +189,55 @@ def shut_off(text: str, snapshot: Snapshot, client: Client = NoPod.UNKNOWN) -> s
 
 def why_shut(service: o.Service, port: int, snapshot: Snapshot, *, client: Client) -> str:
     """Return the policies that stop a client on its way to a port of a Service; empty if none."""
-    server = next(_ready(service, snapshot), None)
+    servers = tuple(islice(_ready(service, snapshot), _MOST))
     behind = next((each for each in service.spec.ports or () if each.port == port), None)
     pod = client if isinstance(client, o.Pod) else None
-    if server is None or behind is None or server.spec.host_network:
+    if not servers or behind is None or any(each.spec.host_network for each in servers):
         return ""
-    if pod is not None and pod.spec.host_network:
+    if (pod is not None and pod.spec.host_network) or snapshot.once(_are_ignored, _are_ignored):
         return ""
-    inner = _inner_port(behind, server)
-    out = _Connection(pod, server, inner, outwards=True) if pod else None
-    found = _closing(out, snapshot) if out else ()
-    found = found or _closing(_Connection(server, client, inner, outwards=False), snapshot)
-    if not found:
-        return ""
+    found: tuple[o.NetworkPolicy, ...] = ()
+    for server in reversed(servers):
+        inner = _inner_port(behind, server)
+        out = _Connection(pod, server, inner, outwards=True) if pod else None
+        found = _closing(out, snapshot) if out else ()
+        found = found or _closing(_Connection(server, client, inner, outwards=False), snapshot)
+        if not found:
+            return ""
+    inner = _inner_port(behind, servers[0])
     one = len(found) == 1
     names = some(sorted(each.name for each in found))
     who = f"{'does' if one else 'do'} not let {f'pod {clean(pod.name)}' if pod else client} reach"
     what = f"port {inner} of the pods of Service {service.namespace}/{clean(service.name)}"
     kinds = "NetworkPolicy" if one else "NetworkPolicies"
     return f"{kinds} {names} of {found[0].namespace} {who} {what}"
+
+
+def _are_ignored(snapshot: Snapshot) -> bool:
+    """Tell whether the cluster's network plugin is one that enforces no NetworkPolicy.
+
+    Flannel and the VPC CNI of AWS do so only with an extra container, or beside another plugin
+    (flannel, chart, netpol.enabled; aws/amazon-vpc-cni-k8s, README, enable-network-policy).
+    """
+    idle = False
+    for each in snapshot[DAEMONSETS]:
+        if _ENFORCES.search(each.name):
+            return False
+        if f"{each.namespace}/{each.name}" in _IDLE:
+            containers = each.spec.template.spec.containers or ()
+            words = (word for one in containers for word in (one.image, *(one.args or ())))
+            idle = not any(map(_ENFORCES.search, words))
+    return idle
+
+
+_IDLE: Final = frozenset(
+    {"kube-system/aws-node", "kube-system/kube-flannel-ds", "kube-flannel/kube-flannel-ds"}
+)
+_ENFORCES: Final = re.compile(
+    r"calico-node|\bcanal\b|cilium|kube-router|antrea|weave-net|kube-network-policies"
+    r"|--enable-network-policy=true"
+)
+"""DaemonSets that enforce policies, and images and arguments that make one do so."""
 
 
 def _inner_port(port: o.ServicePort, server: o.Pod) -> int | str:
@@ -243,7 +313,10 @@ def _is_for(peer: o.PolicyPeer, of: _Connection, near: str, *, snapshot: Snapsho
     if peer.ip_block is not None or of.other is NoPod.UNKNOWN:
         return True
     if not isinstance(of.other, o.Pod):
-        return False
+        agents = snapshot.once(_agents, _agents)
+        return agents is None or any(
+            _is_for(peer, of._replace(other=each), near, snapshot=snapshot) for each in agents
+        )
     labels, inside = of.other.metadata.labels, of.other.namespace == near
     if peer.namespace_selector is not None:
         space = snapshot[NAMESPACES].get("", of.other.namespace)
@@ -252,5 +325,18 @@ def _is_for(peer: o.PolicyPeer, of: _Connection, near: str, *, snapshot: Snapsho
     return inside and (peer.pod_selector is None or peer.pod_selector.matches(labels))
 
 
+def _agents(snapshot: Snapshot) -> tuple[o.Pod, ...] | None:
+    """Return the pods through which the API server of a managed cluster calls; None if unknown.
+
+    Konnectivity's agents do this (kubernetes-sigs/apiserver-network-proxy; GKE, AKS).
+    """
+    if not snapshot.absence_known(PODS, _SYSTEM):
+        return None
+    found = (each for each in snapshot[PODS].in_namespace(_SYSTEM) if not each.spec.host_network)
+    return tuple(islice((each for each in found if each.name.startswith(_AGENT)), _MOST))
+
+
+_SYSTEM: Final = "kube-system"
+_AGENT: Final = "konnectivity-agent-"
 _NAME: Final = "kubernetes.io/metadata.name"
 """The label with its name that the API server gives each namespace."""

@@ -45,6 +45,13 @@ ALL = [space("ops"), space("ns", team="a"), service(), pod("h", "ops", {"app": "
 OWN = {"from": [{"podSelector": {}}]}
 SHUT = "NetworkPolicy p of ops does not let {} reach port 9443 of the pods of Service ops/hook"
 
+
+def daemon(name, namespace, **container):
+    spec = {"template": {"spec": {"containers": [{"name": "main", **container}]}}}
+    return document("DaemonSet", name, namespace, {"spec": spec})
+
+
+AGENT = pod("konnectivity-agent-x1", "kube-system", {"k8s-app": "konnectivity-agent"})
 FOR_THE_API_SERVER = {
     "pods of its own namespace alone": ([policy(ingress=[OWN])], True),
     "nothing": ([policy(ingress=[])], True),
@@ -60,6 +67,18 @@ FOR_THE_API_SERVER = {
     "other pods": ([policy(podSelector={"matchLabels": {"app": "x"}}, ingress=[])], False),
     "another namespace": ([policy(namespace="ns", ingress=[])], False),
     "ways out alone": ([policy(policyTypes=["Egress"], egress=[])], False),
+    "pods of all namespaces, of which one calls for it": ([policy(ingress=[{"from": [{"namespaceSelector": {}}]}]), AGENT], False),
+    "pods of its own namespace, and an agent elsewhere": ([policy(ingress=[OWN]), AGENT], True),
+    "one of its pods": ([policy(podSelector={"matchLabels": {"role": "b"}}, ingress=[]), pod("i", "ops", {"app": "hook", "role": "b"})], False),
+    "a plugin that enforces none": ([policy(ingress=[]), daemon("kube-flannel-ds", "kube-flannel")], False),
+    "a plugin that enforces none, beside one that does": (
+        [policy(ingress=[]), daemon("kube-flannel-ds", "kube-flannel"), daemon("calico-node", "kube-system")], True,
+    ),
+    "Flannel with its own enforcer": (
+        [policy(ingress=[]), daemon("kube-flannel-ds", "kube-flannel", image="registry.k8s.io/networking/kube-network-policies:v0.7.0")], True,
+    ),
+    "the VPC CNI as it is installed": ([policy(ingress=[]), daemon("aws-node", "kube-system", args=["--enable-network-policy=false"])], False),
+    "the VPC CNI with policies": ([policy(ingress=[]), daemon("aws-node", "kube-system", args=["--enable-network-policy=true"])], True),
     "too many rules": ([policy(ingress=[OWN] * 51)], False),
     "too many policies": ([policy(f"p{each}", ingress=[]) for each in range(41)], False),
 }  # fmt: skip
@@ -69,6 +88,12 @@ FOR_THE_API_SERVER = {
 def test_the_api_server_and_a_webhook(policies, shut):
     found = reach.shut_off(TIMEOUT, cluster(*ALL, *policies), NoPod.API_SERVER)
     assert found == (SHUT.format("the API server") if shut else "")
+
+
+@pytest.mark.parametrize("error", ["connect: connection refused", "tls: bad certificate"])
+def test_an_answer_is_stopped_by_no_policy(error):
+    said = TIMEOUT.replace("context deadline exceeded", error)
+    assert reach.shut_off(said, cluster(*ALL, policy(ingress=[])), NoPod.API_SERVER) == ""
 
 
 def of_pod(*policies, client="m", docs=ALL):
@@ -110,9 +135,17 @@ def test_a_way_out_that_is_shut():
         [*ALL[:4], pod("m", "ns", {"app": "m"}, hostNetwork=True)],
         [*ALL[:3], pod("h", "ops", {"app": "hook"}, ready="False"), ALL[4]],
         [*ALL[:2], service(selector=()), *ALL[3:]],
+        [*ALL[:2], service(type="ExternalName"), *ALL[3:]],
         [*ALL[:2], service(port=8443), *ALL[3:]],
     ],
-    ids=["server on its node", "client on its node", "nobody ready", "no selector", "another port"],
+    ids=[
+        "server on its node",
+        "client on its node",
+        "nobody ready",
+        "no selector",
+        "another name",
+        "another port",
+    ],
 )
 def test_what_no_policy_explains(docs):
     assert of_pod(policy(ingress=[]), docs=docs) == ""
@@ -153,6 +186,15 @@ NAMES = {
     "near the pod": ("gone", [], "there is no Service ns/gone"),
     "a name elsewhere": ("huggingface.co", [space("ops")], ""),
     "a name elsewhere of three parts": ("cdn-lfs.huggingface.co", [space("ops")], ""),
+    "a name elsewhere that ends like a namespace": ("mistral.ai", [space("ai")], ""),
+    "a name elsewhere of three parts, too": ("api.acme.prod", [space("prod")], ""),
+    "a name elsewhere with svc": ("api.svc.acme.com", [], ""),
+    "a name of another cluster": ("gone.ops.svc.clusterset.local", [space("ops")], ""),
+    "a name of a cluster with another domain": ("gone.ops.svc.acme.com", [space("ops")], ""),
+    "a pod of a cluster with another domain": ("h-1.hook.ops.svc.acme.com", UNREADY, "there is no pod h-1"),
+    "its own machine": ("localhost", [], ""),
+    "the host name of an indexed Job's pod": ("h-0.hook.ops", [space("ops"), HEADLESS, pod("h-0-x7k2p", "ops", {"app": "hook"})], ""),
+    "addresses that somebody else sets": ("h-1.hook.ops", [space("ops"), service(clusterIP="None", selector=())], ""),
     "one with an address of its own": ("hook.ops", [space("ops"), service()], ""),
     "nobody ready behind a headless one": ("hook.ops", UNREADY, f"no pod is ready{NOT_PUBLISHED}"),
     "a pod that is not ready": ("h-0.hook.ops", UNREADY, f"pod h-0 is not ready{NOT_PUBLISHED}"),
