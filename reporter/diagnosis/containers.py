@@ -181,11 +181,24 @@ def _victim(case: Case) -> str:
 
 def _log(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
     log = case.log(status.name)
-    if log is None or not log.sentence:
+    if log is None or not log.sentence or _is_beside(log, ended.message or ""):
         log = _by_last_words(ended.message or "")
     if not log.sentence:
         return None
     return _by_log(case, status.name, log, what=f"crashes (exit code {ended.exit_code})")
+
+
+def _is_beside(log: LogCause, message: str) -> bool:
+    """Return whether a hint in a log is not why a container ended.
+
+    A server that has answered requests was set up well, so that what it refused was a request. A
+    termination message of one line is the program's own, not the end of its log.
+    """
+    if not log.hint:
+        return False
+    lines = message.strip().splitlines()
+    own = len(lines) == 1 and not any(each in message for each in WRAPPERS)
+    return own or (log.serves and log.kind == "config")
 
 
 @remembered(256, characters=16_384)
@@ -228,8 +241,9 @@ def _by_log(case: Case, name: str, log: LogCause, *, what: str) -> Diagnosis:
     acts = _ITS_NODE.sub(f"node {case.node}", log.action) if case.node else log.action
     kept = () if any(each.instead for each in facts) else (acts,)
     action = " ".join(filter(None, (*(each.action for each in facts), *kept)))
-    code, cause = log.kind or "log", f"{case.words(name)} {what}; probably: {said}"
-    return Diagnosis(code, cause, said, action, sureness=Sureness.LIKELY, signature=log.signature)
+    how, sure = (":", Sureness.UNKNOWN) if log.hint else ("; probably:", Sureness.LIKELY)
+    code, cause = log.kind or "log", f"{case.words(name)} {what}{how} {said}"
+    return Diagnosis(code, cause, said, action, sureness=sure, signature=log.signature)
 
 
 def _longest(case: Case, reason: str, container: str) -> str:

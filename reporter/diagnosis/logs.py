@@ -113,6 +113,7 @@ WRAPPERS: Final = (
     "in its creation task",
     "AWS S3 sync command failed with exit code",
     "rsync failed with code",
+    "ChildFailedError",
 )
 """Fragments of lines that only say that something else failed; such a line is never a cause."""
 
@@ -191,7 +192,8 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     best = _best(_matches(lines, signatures))
     if best is None or best[1].row.sureness in _UNSURE:
         quiet = _best(_matches([each for each in every if each.quiet], signatures))
-        if quiet is not None and (best is None or quiet[1].row.sureness == "certain"):
+        told = quiet[1].row.sureness if quiet else "hint"
+        if told == "certain" or (best is None and told != "hint"):
             best = quiet
     if best is None:
         first = _first_failure(lines)
@@ -212,7 +214,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         if value and value.rstrip(".,;:")
     }
     # Messages contain no URLs, and a model's URI is clear without its scheme.
-    shown = {name: value.partition("://")[2] or value for name, value in values.items()}
+    shown = {name: _SCHEME.sub("", value) for name, value in values.items()}
     cause = LogCause(
         signature=found.id,
         kind=found.row.kind,
@@ -220,6 +222,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         action=cut(clean(found.action(shown)), _SENTENCE_BYTES),
         certain=found.row.sureness == "certain" and not line.quiet,
         symptom=found.row.sureness in _UNSURE,
+        hint=found.row.sureness == "hint",
         values={name: each for name, each in values.items() if name[0] != "_"},
         listens=listens,
         loads=loads,
@@ -230,6 +233,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     return LogReading(cause, found, _masked(line))
 
 
+_SCHEME: Final = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://")
 _LISTENS: Final = re.compile(
     r"(?:Uvicorn running on|Starting vLLM (?:API )?server(?: \d{1,4})? on|server is listening on)"
     r" (?:https?://|socket \('?)(?P<host>\[?[\w.:-]{1,80}?\]?)(?::|', )(?P<port>\d{1,5})\b"
@@ -282,8 +286,25 @@ def _matches(lines: Sequence[Line], signatures: Sequence[Signature]) -> Iterator
         for each in signatures:
             if line.warning and not each.row.warning:
                 continue
-            if match := _match(each, lines, at):
+            match = _match(each, lines, at)
+            if match and (each.row.sureness != "hint" or _tells(match[0])):
                 yield line, each, match
+
+
+_QUOTES_WORDS: Final = re.compile(
+    r"(?:[^'\"`\u201c\u2018]|(?<=[a-z])'(?=[a-z])|'[^'\s]{1,64}'|\"[^\"\s]{1,64}\"|`[^`\s]{1,64}`)++"
+)
+_GOES_ON: Final = re.compile(
+    r"\bretr(?:y|ied)|\bfall(?:s|ing)? ?back|\bignor(?:ed|ing)|\bskipp(?:ed|ing)"
+    r"|after \w{0,12} ?shutdown|returned non-zero exit|\bsee [\w ]{0,40}\babove|\babove for ",
+    re.IGNORECASE,
+)
+"""Words of an exception that ended nothing, came with the end, or only refers to another one."""
+
+
+def _tells(text: str) -> bool:
+    """Return whether a hint may be told: a sentence within quotation marks may be a user's."""
+    return bool(_QUOTES_WORDS.fullmatch(text)) and not _GOES_ON.search(text)
 
 
 def _match(signature: Signature, lines: Sequence[Line], at: int) -> re.Match[str] | None:

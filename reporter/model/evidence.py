@@ -50,10 +50,11 @@ class LogCause:
     """What the table of signatures makes of a container's log.
 
     `signature`, `kind` and `sentence` are empty if no row matched. `certain`: the line alone proves
-    the cause; `symptom`: any other evidence is better. `listens` is the last address and port that
-    the server logged as listening, such as `0.0.0.0:8000`. `loads`: the log has steps of loading a
-    model. `serves`: it has answers to requests for a model's output. `fetches` is a model of a hub
-    if the last of these steps is to load it.
+    the cause; `symptom`: any other evidence is better; `hint`: no row says what it means.
+    `listens` is the last address and port that the server logged as listening, such as
+    `0.0.0.0:8000`. `loads`: the log has steps of loading a model. `serves`: it has answers to
+    requests for a model's output. `fetches` is a model of a hub if the last of these steps is to
+    load it.
 
     `lines` are the last lines of the log, and `failure` is the first failing line if no row
     matched. Both are masked and stand in no message: they are for people who may read the log.
@@ -65,6 +66,7 @@ class LogCause:
     action: str = ""
     certain: bool = False
     symptom: bool = False
+    hint: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
     read: bool = True
     listens: str = ""
