@@ -363,10 +363,14 @@ def in_no_group(found: Diagnosis | None, pod: Pod, snapshot: Snapshot) -> Diagno
     """Return `found` (why no node takes a pod) with why no node group would, where it is known.
 
     The cluster autoscaler counts its node groups by what the scheduler would say of a node of each.
+    If some of it is not known, the group that comes nearest is not. What to do about a node that is
+    there and would fit is left as it is: a cluster may have groups for other pods alone.
     """
     events = snapshot.evidence.events_of("Pod", pod)
     said = next((each for each in events if each.reason == "NotTriggerScaleUp"), None)
     counts = counted(said.message.partition(": ")[2]) if said else {}
+    if not all(each.startswith(tuple(_OF_GROUPS)) for each in counts):
+        return found
     texts, actions = [], []
     for plugin, (words, action) in _OF_GROUPS.items():
         for text in islice((each for each in counts if each.startswith(plugin)), _MOST_REASONS):
@@ -378,7 +382,14 @@ def in_no_group(found: Diagnosis | None, pod: Pod, snapshot: Snapshot) -> Diagno
     no_group = _NO_GROUP_FITS.of(reasons=some(texts, _MOST_REASONS), action=actions[0] + _DECLARES)
     if found is None:
         return no_group
-    return replace(found, cause=f"{found.cause}; {no_group.cause}", action=no_group.action)
+    action = no_group.action if found.code in _FOR_NEW_NODES else found.action
+    return replace(found, cause=f"{found.cause}; {no_group.cause}", action=action)
+
+
+_FOR_NEW_NODES: Final = frozenset(
+    {"node-full", "device-absent", "resource-size", "node-label", "node-taint", "volume-zone"}
+)
+"""Codes of what another node mends, not one that is there."""
 
 
 def _failed_group(snapshot: Snapshot) -> Diagnosis | None:

@@ -28,8 +28,13 @@ def without_tenants(found: Iterable[ObjectT], snapshot: Snapshot) -> tuple[Objec
 
     A tenant may give a pod or DaemonSet the name, labels and image of a part of the nodes.
     """
-    every, places = tuple(found), snapshot.once(_places_of_models, _places_of_models)
+    every, places = tuple(found), places_of_models(snapshot)
     return tuple(each for each in every if each.namespace not in places) or every
+
+
+def places_of_models(snapshot: Snapshot) -> frozenset[str]:
+    """Return the namespaces that have models."""
+    return snapshot.once(_places_of_models, _places_of_models)
 
 
 def _places_of_models(snapshot: Snapshot) -> frozenset[str]:

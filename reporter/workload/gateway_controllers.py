@@ -6,10 +6,11 @@ Service says what the cloud refuses (kubernetes/cloud-provider, controllers/serv
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.needs import GATEWAY_NAME, is_of_istio
+from reporter.diagnosis.daemons import places_of_models
 from reporter.diagnosis.reach import selects_ready
 from reporter.model.objects import Condition, Deployment, Gateway, HttpRoute, Service
 from reporter.model.subject import ObjectRef
@@ -28,8 +29,8 @@ _RUN_BY: Final = (
     ("higress.io/", "higress-system", ("higress-controller",)),
 )  # fmt: skip
 """Controllers by the prefix of their name: the namespace in the installation guide, and the names
-that charts give the Deployment. A Deployment elsewhere may be a tenant's. Istio is a part of its
-own."""
+that charts give the Deployment. One elsewhere counts if none is there, and not beside models, where
+it may be a tenant's. Istio is a part of its own."""
 
 _OF_POOLS: Final = (
     ("gateway.envoyproxy.io/", "envoy-ai-gateway-system", ("ai-gateway-controller",)),
@@ -43,7 +44,7 @@ _OWNER: Final = (
 """Labels of a Gateway's Service with its name and namespace; else it lies in the same one. A
 tenant's Service may have them, too, so it has to be there or where a controller runs."""
 
-_HOMES: Final = frozenset(place for _, place, _ in _RUN_BY)
+_Row: TypeAlias = tuple[str, str, tuple[str, ...]]
 
 
 class Untaken(NamedTuple):
@@ -79,16 +80,31 @@ def why_untaken(gateway: Gateway, snapshot: Snapshot, *, of_pool: bool = False) 
     return Untaken(f"; no controller has accepted its GatewayClass {name} ({controller}){known}")
 
 
-def _down(
-    controller: str, rows: Iterable[tuple[str, str, tuple[str, ...]]], snapshot: Snapshot
-) -> Deployment | None:
+def _down(controller: str, rows: Iterable[_Row], snapshot: Snapshot) -> Deployment | None:
     """Return the Deployment that runs a controller if it is there and none is available."""
-    for begins, place, names in rows:
-        if controller.startswith(begins):
-            found = deployments_like(snapshot, names=names, labels={}, places=(place,))
+    for row in rows:
+        if controller.startswith(row[0]):
+            found = _running(row, snapshot)
             if found and not any(map(is_available, found)):
                 return found[0]
     return None
+
+
+def _running(row: _Row, snapshot: Snapshot) -> tuple[Deployment, ...]:
+    """Return the Deployments that may run a controller."""
+    _, place, names = row
+    every = deployments_like(snapshot, names=names, labels={}, places=())
+    at_home = tuple(each for each in every if each.namespace == place)
+    if at_home or not snapshot.absence_known(r.DEPLOYMENTS, place):
+        return at_home
+    taken = places_of_models(snapshot)
+    return tuple(each for each in every if each.namespace not in taken)
+
+
+def _homes(snapshot: Snapshot) -> frozenset[str]:
+    """Return the namespaces where controllers run, or would by their guides."""
+    running = (each.namespace for row in _RUN_BY for each in _running(row, snapshot))
+    return frozenset((*(place for _, place, _ in _RUN_BY), *running))
 
 
 def _is_away(what: str, down: Deployment, snapshot: Snapshot) -> Untaken:
@@ -112,13 +128,14 @@ def _unbalanced(gateway: Gateway, snapshot: Snapshot) -> Untaken:
 
 
 def _by_gateway(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Service, ...]]:
+    homes = _homes(snapshot)
     return grouped(
         ((of, labels[name]), each)
         for each in snapshot[r.SERVICES]
         if each.spec.type == "LoadBalancer" and (labels := each.metadata.labels or {})
         for name, place in _OWNER
         if name in labels and (of := labels.get(place) or each.namespace)
-        if each.namespace in {of, *_HOMES}
+        if each.namespace in {of, *homes}
     )
 
 

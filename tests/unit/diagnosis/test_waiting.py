@@ -94,6 +94,11 @@ AUTOSCALERS = {
                    "8 node(s) had taint {a: b}, that the pod didn't tolerate, 3 node(s) didn't match Pod's node affinity/selector")],
         ("device-absent", "would do: other labels than it asks for (3) and taints that it does not tolerate {a: b} (8)"),
     ),
+    "groups of which one fails for what nobody here knows": (
+        [], [event("Pod m", "NotTriggerScaleUp", "pod didn't trigger scale-up: "
+                   "3 Insufficient nvidia.com/gpu, 1 node(s) didn't match pod anti-affinity rules")],
+        ("device-absent", "it asks for 1 nvidia.com/gpu, no node offers any"),
+    ),
     "groups that fail for what nobody here knows": (
         [], [event("Pod m", "NotTriggerScaleUp", "pod didn't trigger scale-up: 2 all-or-nothing")],
         ("device-absent", "it asks for 1 nvidia.com/gpu, no node offers any"),
@@ -121,6 +126,19 @@ def test_why_no_node_comes(docs, events, wanted):
     code, words = wanted
     assert found.code == code, found.cause
     assert words in found.cause
+
+
+def test_what_to_do_about_a_node_that_would_fit_is_not_replaced():
+    """Autoscaled groups for other pods, beside machines with GPUs that are there all the time."""
+    message = (
+        "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) were unschedulable."
+    )
+    said = "pod didn't trigger scale-up: 1 Insufficient nvidia.com/gpu"
+    docs = [waiting(message, 1), node("a"), node("g", 8, cordoned=True)]
+    snapshot = cluster(*docs, events=[event("Pod m", "NotTriggerScaleUp", said)])
+    found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot, now=NOW)
+    assert "no node group would do: too little nvidia.com/gpu (1)" in found.cause
+    assert "ncordon" in found.action
 
 
 GROUP = {"metadata": {"annotations": {"scheduling.k8s.io/group-name": "g"}}}

@@ -223,9 +223,13 @@ UNADDRESSED = ("AddressNotAssigned: none", "Gateway ns/gw")
         "no class": (WAITS, [], ("GatewayClass eg does not exist", "Gateway ns/gw")),
         "no controller": (WAITS, [of_class("Unknown")], (f"{NOT_ACCEPTED} ({ENVOY}), and no Deployment envoy-gateway is there", "Gateway ns/gw")),
         "a controller that is down": (WAITS, [of_class("True"), HOME_DOWN], (DOWN.format(f"{HOME}/envoy-gateway"), f"Deployment {HOME}/envoy-gateway")),
-        "one elsewhere is not said to be missing, nor to be away: it may be a tenant's": (
-            WAITS, [of_class("Unknown"), EG_DOWN], (f"{NOT_ACCEPTED} ({ENVOY})", "Gateway ns/gw"),
+        "one that is installed elsewhere": (
+            WAITS, [of_class("Unknown"), EG_DOWN], (DOWN.format("eg/envoy-gateway"), "Deployment eg/envoy-gateway"),
         ),
+        "one beside models is not said to be missing, nor to be away: it may be a tenant's": (
+            WAITS, [of_class("Unknown"), EG_DOWN, document("InferencePool", "p", "eg")], (f"{NOT_ACCEPTED} ({ENVOY})", "Gateway ns/gw"),
+        ),
+        "one elsewhere beside the one in its place": (WAITS, [of_class("True"), deployment(HOME, "envoy-gateway"), EG_DOWN], None),
         "an unknown controller is not said to be missing": (WAITS, [of_class("Unknown", NOBODYS)], (f"{NOT_ACCEPTED} ({NOBODYS})", "Gateway ns/gw")),
         "of several Deployments of the name one is the controller": (
             NO_ADDRESS, [of_class("True"), EG, deployment("tenant", "envoy-gateway", ready=0)], UNADDRESSED,
@@ -249,17 +253,22 @@ def test_an_extension_accepts_pools_alone(of_pool):
     assert ("ai-gateway-controller, is not available" in untaken.text) is of_pool
 
 
-def test_a_cluster_without_load_balancers():
-    """No Gateway gets an address there, and requests through its Service work."""
-    labels = {"gateway.envoyproxy.io/owning-gateway-name": "gw"}
+@pytest.mark.parametrize("place", ["ns", "eg"])
+def test_a_cluster_without_load_balancers(place):
+    """No Gateway gets an address there, and requests through its Service work.
+
+    The Service is beside the Gateway or its controller.
+    """
+    owner = "gateway.envoyproxy.io/owning-gateway"
+    labels = {f"{owner}-name": "gw", f"{owner}-namespace": "ns"}
     service = document(
-        "Service", "envoy-gw", "ns",
+        "Service", "envoy-gw", place,
         {"metadata": {"labels": labels}, "spec": {"type": "LoadBalancer", "selector": {"app": "proxy"}}},
     )  # fmt: skip
     docs = [of_class("True"), EG, service]
     assert why(NO_ADDRESS, *docs) == UNADDRESSED
     ready = {"metadata": {"labels": {"app": "proxy"}}, "status": {"conditions": [condition("Ready", "True")]}}  # fmt: skip
-    assert why(NO_ADDRESS, *docs, document("Pod", "proxy-1", "ns", ready)) is None
+    assert why(NO_ADDRESS, *docs, document("Pod", "proxy-1", place, ready)) is None
 
 
 def test_deployments_that_are_not_all_readable():
