@@ -315,9 +315,10 @@ def why_claims_wait(names: Iterable[str], snapshot: Snapshot) -> Diagnosis | Non
 def _claim_fault(name: str, snapshot: Snapshot) -> Diagnosis | None:
     """Return why a NodeClaim's machine does not become a node; None while it is on its way."""
     events = [e for e in _others(snapshot, "NodeClaim") if e.about.name == name]
-    if refused := next((e for e in events if e.reason in _NO_CAPACITY), None):
-        return _no_capacity(refused)
     claim = snapshot[NODECLAIMS].get("", name)
+    launched = claim is not None and claim.status.condition("Launched", "True") is not None
+    if not launched and (refused := next((e for e in events if e.reason in _NO_CAPACITY), None)):
+        return _no_capacity(refused)
     if claim is None:
         return None
     for each in _LAUNCH:

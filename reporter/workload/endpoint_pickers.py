@@ -217,9 +217,16 @@ def _gateways_of(
 
 
 def _covers(rule: o.DestinationRule, namespace: str, service: str) -> bool:
-    """Tell whether a DestinationRule covers a Service; short hosts are in the rule's namespace."""
-    host = rule.spec.host.removesuffix(".cluster.local").removesuffix(".svc")
+    """Tell whether a DestinationRule covers a Service; short hosts are in the rule's namespace.
+
+    After `svc` stands the cluster's domain, which may be another than the usual.
+    """
+    host = _DOMAIN.sub("", rule.spec.host)
     if "." not in host and not host.startswith("*"):
         host = f"{host}.{rule.namespace}"
     name = f"{service}.{namespace}"
-    return host == name or (host.startswith("*") and name.endswith(host[1:]))
+    names = (name, f"{name}.svc.cluster.local")
+    return host in names or (host.startswith("*") and any(e.endswith(host[1:]) for e in names))
+
+
+_DOMAIN: Final = re.compile(r"\.svc(?:\.[a-z0-9.-]{1,253})?\Z")

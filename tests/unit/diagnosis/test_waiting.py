@@ -77,6 +77,11 @@ AUTOSCALERS = {
                                      'Resource "nvidia.com/gpu" was requested but not registered'), nodeName="n9")],
         [NOMINATED], ("device-missing", "node n9 is there, and nothing offers its devices"),
     ),
+    "a NodeClaim that the cloud refused before": (
+        [claim_of("gpu-1", condition("Launched", "True"), condition("Registered", "Unknown", "NodeNotFound"))],
+        [NOMINATED, event("NodeClaim gpu-1", "InsufficientCapacityError", "InsufficientInstanceCapacity: no p5", **KARPENTER)],
+        ("node-not-joining", "its kubelet does not join"),
+    ),
     "a NodeClaim that is gone": (
         [], [NOMINATED, event("NodeClaim gpu-1", "InsufficientCapacityError", "InsufficientInstanceCapacity: no p5", **KARPENTER)],
         ("capacity", "no node comes, the cloud has no capacity for it: InsufficientInstanceCapacity: no p5"),
