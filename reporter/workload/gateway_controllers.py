@@ -29,8 +29,9 @@ _RUN_BY: Final = (
     ("higress.io/", "higress-system", ("higress-controller",)),
 )  # fmt: skip
 """Controllers by the prefix of their name: the namespace in the installation guide, and the names
-that charts give the Deployment. One elsewhere counts if none is there, and not beside models, where
-it may be a tenant's. Istio is a part of its own."""
+that charts give the Deployment. One elsewhere counts if none is there, it is older than the first
+GatewayClass of the controller, and no models are beside it: else it may be a tenant's. Istio is a
+part of its own."""
 
 _OF_POOLS: Final = (
     ("gateway.envoyproxy.io/", "envoy-ai-gateway-system", ("ai-gateway-controller",)),
@@ -91,14 +92,24 @@ def _down(controller: str, rows: Iterable[_Row], snapshot: Snapshot) -> Deployme
 
 
 def _running(row: _Row, snapshot: Snapshot) -> tuple[Deployment, ...]:
-    """Return the Deployments that may run a controller."""
-    _, place, names = row
+    """Return the Deployments that may run a controller; one that wants no pods may have moved."""
+    begins, place, names = row
     every = deployments_like(snapshot, names=names, labels={}, places=())
     at_home = tuple(each for each in every if each.namespace == place)
-    if at_home or not snapshot.absence_known(r.DEPLOYMENTS, place):
+    is_known = snapshot.absence_known(r.DEPLOYMENTS, place)
+    if any(each.wanted for each in at_home) or not is_known:
         return at_home
-    taken = places_of_models(snapshot)
-    return tuple(each for each in every if each.namespace not in taken)
+    taken = {place, *places_of_models(snapshot)}
+    classes = (e for e in snapshot[r.GATEWAYCLASSES] if e.spec.controller_name.startswith(begins))
+    first = min(filter(None, (each.created for each in classes)), default=None)
+    return (
+        *at_home,
+        *(
+            each
+            for each in every
+            if each.namespace not in taken and first and each.created and each.created < first
+        ),
+    )
 
 
 def _homes(snapshot: Snapshot) -> frozenset[str]:

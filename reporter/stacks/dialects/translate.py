@@ -202,11 +202,14 @@ class DialectScope(SubjectScope[o.KubeObject]):
         """Return one of the Deployments that a file names if none of them is available.
 
         Those of one namespace count, that of the oldest: a tenant may label another one like it.
+        One that wants no pods counts last, as what is left of an installation that has moved.
         """
         names, labels, places = through.names, through.labels, through.namespaces
         every = deployments_like(self.snapshot, names=names, labels=labels, places=places)
         first = min(
-            every, key=lambda each: (f"{each.created or '~'}", each.namespace), default=None
+            every,
+            key=lambda each: (each.wanted == 0, f"{each.created or '~'}", each.namespace),
+            default=None,
         )
         found = [each for each in every if first is not None and each.namespace == first.namespace]
         return first if not any(map(is_available, found)) else None

@@ -205,8 +205,11 @@ def why(programmed, *docs):
     return (dark.why, str(dark.related)) if dark else None
 
 
-EG = deployment("eg", "envoy-gateway")
-EG_DOWN, HOME_DOWN = (deployment(each, "envoy-gateway", ready=0) for each in ("eg", HOME))
+OLD = {"metadata": {"creationTimestamp": "2020-01-01T00:00:00Z"}}
+EG = deployment("eg", "envoy-gateway", OLD)
+EG_DOWN, HOME_DOWN = (deployment(each, "envoy-gateway", OLD, ready=0) for each in ("eg", HOME))
+EG_LATER = deployment("eg", "envoy-gateway", ready=0)
+HOME_OFF = deployment(HOME, "envoy-gateway", ready=0, wanted=0)
 NOBODYS = "example.com/unknown"
 NOT_ACCEPTED = "no controller has accepted its GatewayClass eg"
 DOWN = "the Gateway's controller, Deployment {}, is not available: no pods, 0/1 ready"
@@ -226,9 +229,13 @@ UNADDRESSED = ("AddressNotAssigned: none", "Gateway ns/gw")
         "one that is installed elsewhere": (
             WAITS, [of_class("Unknown"), EG_DOWN], (DOWN.format("eg/envoy-gateway"), "Deployment eg/envoy-gateway"),
         ),
+        "one that is younger than the class may be a tenant's": (
+            WAITS, [of_class("Unknown"), EG_LATER], (f"{NOT_ACCEPTED} ({ENVOY})", "Gateway ns/gw"),
+        ),
         "one beside models is not said to be missing, nor to be away: it may be a tenant's": (
             WAITS, [of_class("Unknown"), EG_DOWN, document("InferencePool", "p", "eg")], (f"{NOT_ACCEPTED} ({ENVOY})", "Gateway ns/gw"),
         ),
+        "one that has moved": (WAITS, [of_class("True"), HOME_OFF, EG], None),
         "one elsewhere beside the one in its place": (WAITS, [of_class("True"), deployment(HOME, "envoy-gateway"), EG_DOWN], None),
         "an unknown controller is not said to be missing": (WAITS, [of_class("Unknown", NOBODYS)], (f"{NOT_ACCEPTED} ({NOBODYS})", "Gateway ns/gw")),
         "of several Deployments of the name one is the controller": (

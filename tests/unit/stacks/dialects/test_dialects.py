@@ -258,6 +258,17 @@ def test_pods_that_a_controller_that_is_down_does_not_make():
     assert str(found.related) == "Deployment acme/chat-operator"
 
 
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_controller_that_has_moved(moved):
+    """What is left of it where it was wants no pods."""
+    status = {"metadata": {"generation": 2}, "status": {"observedGeneration": 1}}
+    left = deployment("ray", "kuberay-operator", ready=0, wanted=0)
+    now = [deployment("ray-system", "kuberay-operator")] if moved else []
+    done = report_of(document("RayService", "ray", "chat", status), left, *now, seconds=3600)
+    said = [each.message for each in done.findings]
+    assert any("controller, Deployment ray/kuberay-operator" in each for each in said) is not moved
+
+
 OWNED = {"metadata": {"ownerReferences": [{"apiVersion": "acme.example.org/v1", "kind": "ChatServer", "name": "llama", "uid": "uid-llama", "controller": True}]}}  # fmt: skip
 
 
