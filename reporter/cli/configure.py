@@ -103,6 +103,10 @@ _FORMER: Final[Mapping[str, str]] = {
     "alertmanager_ca_file": "use --alertmanager-credentials FOLDER, with ca.crt",
     "alert_docs_url": "use --alert-fields docs=URL",
     "alert_dashboard_url": "use --alert-fields dashboard=URL",
+}
+"""Settings of release 0.2.0 that are refused, and what to use instead."""
+
+_CONSTANT: Final[Mapping[str, str]] = {
     "self_check_seconds": "a self-check is made every 10 minutes",
     "scrape_concurrency": "32 pods are scraped at once",
     "scrape_max_bytes": "pages may have 8 MiB",
@@ -119,7 +123,16 @@ _FORMER: Final[Mapping[str, str]] = {
     "subject_series": "there are at most 10,000 series of each metric that names subjects",
     "log_format": "it is JSON, and text for people on a terminal",
 }
-"""Settings of release 0.2.0, and what to do instead or what is constant now."""
+"""Settings of release 0.2.0 that are ignored with a warning, and what is true now."""
+
+_MOVED: Final[Mapping[str, tuple[str, str]]] = {
+    **{f"{name.replace('-', '_')}_budget_seconds": ("grace", f"{name}=") for name in BUDGETS},
+    "runtime_window": ("grace", ""),
+    "cluster_name": ("alert_fields", "cluster="),
+    "alert_docs_url": ("alert_fields", "docs="),
+    "alert_dashboard_url": ("alert_fields", "dashboard="),
+}
+"""Former flags that are still taken, with a warning: the setting, and what precedes the value."""
 
 
 def _environment() -> Mapping[str, object]:
@@ -145,6 +158,9 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
     for field, instead in _FORMER.items():
         if variable_of(field) in os.environ:
             raise UsageError(f"{variable_of(field)} is gone: {instead}")
+    for field in _CONSTANT:
+        if variable_of(field) in os.environ:
+            _ignore(variable_of(field), field)
     layers = (
         _Layer(flag_of, flags),
         _Layer(variable_of, environment),
@@ -180,7 +196,7 @@ def misspelt_variables() -> list[str]:
     reporter's name.
     """
     known = {variable_of(field) for field in FullProgramSettings.model_fields} | {CONFIG_VARIABLE}
-    gone = set(map(variable_of, _FORMER))
+    gone = set(map(variable_of, (*_FORMER, *_CONSTANT)))
     warnings = []
     for name in sorted(os.environ):
         if name.startswith(ENV_PREFIX) and name not in known | gone:
@@ -244,12 +260,19 @@ def _read_file(path: Path) -> dict[str, object]:
     fields = {_field_of(key, path): value for key, value in content.items()}
     if len(fields) < len(content):
         raise UsageError(f"--config {path}: a setting is given twice, with - and with _")
+    for field in fields.keys() & _CONSTANT:
+        _ignore(f"--config {path}: {field.replace('_', '-')}", field)
+        del fields[field]
     return fields
+
+
+def _ignore(given: str, field: str) -> None:
+    sys.stderr.write(f"{PROGRAM}: warning: {given} is gone, and ignored: {_CONSTANT[field]}\n")
 
 
 def _field_of(key: object, path: Path) -> str:
     field = str(key).replace("-", "_")
-    if field in FullProgramSettings.model_fields:
+    if field in FullProgramSettings.model_fields or field in _CONSTANT:
         return field
     if instead := _FORMER.get(field):
         raise UsageError(f"--config {path}: {_shown(key)} is gone: {instead}")
@@ -402,6 +425,28 @@ class _Switch(argparse.Action):
         setattr(namespace, self.dest, "false" if negative else (values or "true"))
 
 
+class _Former(argparse.Action):
+    """A flag of release 0.2.0: its value is ignored, or goes to the setting that took its place."""
+
+    def __call__(  # noqa: PLR0917 - argparse passes them by position
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        del parser
+        flag, field = option_string or "", (option_string or "")[2:].replace("-", "_")
+        if field in _CONSTANT:
+            _ignore(flag, field)
+            return
+        setting, before = _MOVED[field]
+        sys.stderr.write(f"{PROGRAM}: warning: {flag} is going: {_FORMER[field]}\n")
+        setattr(
+            namespace, setting, [*(getattr(namespace, setting, None) or ()), f"{before}{values}"]
+        )
+
+
 def add_setting_flags(parser: Parser, *, daemon: bool) -> None:
     """Add a flag for each setting. Flags that only a daemon needs are always accepted, so that its
     command line can be tried with `check`, but are shown only with `daemon`.
@@ -415,6 +460,10 @@ def add_setting_flags(parser: Parser, *, daemon: bool) -> None:
         group = parser if title == _CLUSTER else parser.add_settings_group(title)
         for field in fields:
             _add_flag(group, field, shown=daemon or field in _EVALUATION)
+    for field in (*_CONSTANT, *_MOVED):
+        parser.add_argument(
+            flag_of(field), action=_Former, dest=argparse.SUPPRESS, help=argparse.SUPPRESS
+        )
 
 
 _EVALUATION: Final = frozenset({*FullEvaluationSettings.model_fields, "kubeconfig", "context"})

@@ -2,7 +2,8 @@
 
 import pytest
 
-from reporter.cli.configure import load_settings, misspelt_variables
+from reporter.arguments import Parser
+from reporter.cli.configure import add_setting_flags, load_settings, misspelt_variables
 from reporter.cli.main import main
 from reporter.errors import UsageError
 from reporter.stacks.settings import FullEvaluationSettings
@@ -11,11 +12,8 @@ from reporter.workload.components import components
 GONE = {
     "kserve_namespace": "use --components kserve=[NAMESPACE/]DEPLOYMENT",
     "lws_deployment": "use --components lws=[NAMESPACE/]DEPLOYMENT",
-    "scrape_max_bytes": "pages may have 8 MiB",
-    "node_boot_budget_seconds": "use --grace node-boot=SECONDS",
     "runtime_reasons": "use --disable-reasons runtime, or the names of some",
     "otterscale_operator_flags": "the operator's own arguments are read",
-    "retry_period_seconds": "it is two fifteenths of --lease-duration-seconds",
 }
 
 
@@ -63,3 +61,34 @@ def test_a_setting_that_is_gone(monkeypatch, tmp_path, capsys, field):
     with pytest.raises(UsageError, match=f"STATUS_REPORTER_{field.upper()} is gone: "):
         load_settings({})
     assert misspelt_variables() == []
+
+
+@pytest.mark.parametrize("field", ["scrape_max_bytes", "retry_period_seconds", "log_format"])
+def test_a_setting_that_is_constant_now(monkeypatch, tmp_path, capsys, field):
+    """A command line of the release before still starts."""
+    name = field.replace("_", "-")
+    file = tmp_path / "settings.yaml"
+    file.write_text(f"{name}: 1\n")
+    monkeypatch.setenv(f"STATUS_REPORTER_{field.upper()}", "1")
+    assert load_settings({}, str(file)) == load_settings({})
+    assert misspelt_variables() == []
+    assert main(["check", f"--{name}", "1", "--from", str(tmp_path / "none")]) == 2
+    said = capsys.readouterr().err
+    for given in (f"--{name}", f"--config {file}: {name}", f"STATUS_REPORTER_{field.upper()}"):
+        assert f"warning: {given} is gone, and ignored: " in said
+
+
+@pytest.mark.parametrize(
+    ("flags", "grace"),
+    [
+        (["--model-startup-budget-seconds", "45"], {"model-startup": 45}),
+        (["--runtime-window=workloadEngineIdle=9", "--grace", "node-boot=7"],
+         {"workloadEngineIdle": 9, "node-boot": 7}),
+    ],
+)  # fmt: skip
+def test_a_flag_that_is_another_one_now(capsys, flags, grace):
+    parser = Parser("run", "test")
+    add_setting_flags(parser, daemon=True)
+    arguments = parser.parse(flags)
+    assert arguments.grace == [f"{name}={seconds}" for name, seconds in grace.items()]
+    assert f"{flags[0].partition('=')[0]} is going: use --grace " in capsys.readouterr().err
