@@ -140,7 +140,7 @@ def _out_of_memory(case: Case, status: ContainerStatus, ended: Terminated) -> Di
         cause = f"{name} exceeds its memory limit of {limit}{beyond}: OOMKilled{ending(ended)}"
         return Diagnosis("memory", cause, f"OOMKilled, limit {limit}", action)
     action = f"Set a memory request and limit on {name}, and look at the memory of its node."
-    victim = _victim(case)
+    victim = _victim(case, ended)
     if victim and case.lacks_limit(status.name):
         cause = (
             f"{name} has no memory limit, and node {case.node} ran out of memory (the kernel ended "
@@ -170,11 +170,11 @@ def _asked_of_memory(spec: Container | None) -> str:
 _VICTIM: Final = re.compile(r"victim process: (?P<name>[^\s,]{1,40})")
 
 
-def _victim(case: Case) -> str:
-    """Return the process that the kernel ended for memory, by the newest Event of the node."""
+def _victim(case: Case, ended: Terminated) -> str:
+    """Return the process that the kernel ended for memory, by an Event of the node at that time."""
     for each in case.snapshot.evidence.events_about("", "Node", case.node):
         found = _VICTIM.search(each.message) if each.reason == "SystemOOM" else None
-        if found is not None:
+        if found is not None and _is_about(each, ended):
             return cut(clean(found["name"]), 40)
     return ""
 

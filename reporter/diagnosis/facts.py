@@ -91,6 +91,9 @@ _SETTINGS: Final[Mapping[str, tuple[_Setting, ...]]] = {
         _Setting(("DYN_NAMESPACE",), ", which looks for workers in Dynamo namespace {value}"),
     ),
 }
+_EVERY: Final = "all"
+"""The value of NVIDIA_VISIBLE_DEVICES that hides nothing."""
+
 _YES: Final = frozenset({"1", "on", "true", "yes"})
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.,:/=+^-]{1,120}")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}://")
@@ -123,7 +126,7 @@ def _set(setting: _Setting, variables: Mapping[str, str | None]) -> Fact | None:
         if setting.empty and value == "":
             action = f"Leave {name} unset: the device plugin decides what the container sees."
             return Fact(setting.empty.format(name=name), action)
-        if not value or (setting.true and value.lower() not in _YES):
+        if not value or value == _EVERY or (setting.true and value.lower() not in _YES):
             continue
         found = _SCHEME.match(value)
         shown = value[found.end() :] if found else value
@@ -196,8 +199,7 @@ def _volume(case: Case, container: str, log: LogCause) -> Fact | None:
     mount = _mount_of(case, container, log)
     if mount is None or not mount.name:
         return None
-    drivers = _drivers(case)
-    name = cut(clean(mount.name), 80) + (f" ({drivers[0]})" if len(drivers) == 1 else "")
+    name = f"{cut(clean(mount.name), 80)}{_driver(case, mount)}"
     return Fact(f"; volume {name} is mounted at {_short(mount.mount_path)}")
 
 
@@ -229,8 +231,7 @@ def _mount(case: Case, container: str, log: LogCause) -> Fact | None:
     group = asked.fs_group if asked else None
     if group is None:
         return None
-    drivers = _drivers(case)
-    of = f" ({drivers[0]})" if len(drivers) == 1 else ""
+    of = _driver(case, mount)
     clause = f", although the pod has fsGroup {group}: the volume at {named}{of} may not apply it"
     action = (
         "Look at fsGroupPolicy of its CSIDriver; give the folder to that user, such as by an init "
@@ -255,8 +256,8 @@ def _missing(case: Case, container: str, log: LogCause) -> Fact | None:
     over = [each for each in paths if each and f"{path}/".startswith(f"{each}/")]
     if over:
         place = max(over, key=len)
-        claims = case.pod.claims
-        of = f" (claim {cut(clean(claims[0]), 120)})" if len(claims) == 1 else ""
+        claim = case.pod.claim_of(paths[place])
+        of = f" (claim {cut(clean(claim), 120)})" if claim else ""
         return Fact(f"; volume {cut(clean(paths[place]), 80)}{of} is mounted at {_short(place)}")
     top = f"/{path[1:].partition('/')[0]}"
     near = [each for each in paths if f"{each}/".startswith(f"{top}/")]
@@ -275,13 +276,19 @@ _OF_MODELS: Final = frozenset({"hf-id", "hf-config", "hf-no-config", "lc-path", 
 
 def same_port(case: Case, container: str, port: str) -> Fact | None:
     """Return what else of the pod is set to a port: its flags, variables and other containers."""
-    found = [name for name, value in _variables(case, container).items() if value == port]
+    found = [
+        name
+        for name, value in _variables(case, container).items()
+        if value == port and name.lower().endswith("port")
+    ]
     if len(found) > 1:
         action = f"Give each another port{_INSIDE if 'VLLM_PORT' in found else '.'}"
         return Fact(f": {' and '.join(sorted(found)[:2])} both give {port}", action, True)
+    spec = case.pod.spec
+    sidecars = (each for each in spec.init_containers or () if each.restart_policy == "Always")
     beside = [
         each.name
-        for each in (*(case.pod.spec.containers or ()), *(case.pod.spec.init_containers or ()))
+        for each in (*(spec.containers or ()), *sidecars)
         if each.name != container and any(f"{of.container_port}" == port for of in each.ports or ())
     ]
     return Fact(f"; container {cut(clean(beside[0]), 80)} has it too") if beside else None
@@ -304,12 +311,15 @@ def _asked(case: Case, container: str, log: LogCause) -> Fact | None:
     return _set(setting, _variables(case, container)) if setting else None
 
 
-def _drivers(case: Case) -> list[str]:
-    volumes = (
-        case.snapshot[VOLUMES].get("", of) for _, of in bound_claims(case.pod, case.snapshot)
+def _driver(case: Case, mount: o.Mount) -> str:
+    """Return the driver of a mounted volume in parentheses, if it is that of a claim."""
+    claim = case.pod.claim_of(mount.name)
+    bound = next(
+        (of for each, of in bound_claims(case.pod, case.snapshot) if each.name == claim), ""
     )
-    found = {each.spec.csi.driver for each in volumes if each is not None and each.spec.csi}
-    return [cut(clean(each), 120) for each in sorted(found)]
+    volume = case.snapshot[VOLUMES].get("", bound)
+    driver = volume.spec.csi.driver if volume is not None and volume.spec.csi else ""
+    return f" ({cut(clean(driver), 120)})" if driver else ""
 
 
 def _behind(case: Case, container: str, log: LogCause) -> Fact | None:

@@ -321,8 +321,8 @@ def _best(found: Iterable[_Found]) -> _Found | None:
     matches = list(found)
     if not matches:
         return None
-    sureness = min(_SURENESS.index(each.row.sureness) for _, each, _ in matches)
-    sure = [each for each in matches if _SURENESS.index(each[1].row.sureness) == sureness]
+    sureness = min(map(_unsureness, matches))
+    sure = [each for each in matches if _unsureness(each) == sureness]
     first = min(sure, key=lambda each: each[0].number)[0]
     beside = [
         each
@@ -330,6 +330,13 @@ def _best(found: Iterable[_Found]) -> _Found | None:
         if each[0] is first or (first.second and each[0].second == first.second)
     ]
     return min(beside, key=lambda each: (each[0].rank, each[0].number, each[1].order))
+
+
+def _unsureness(found: _Found) -> int:
+    """Return the rank of a match; what is only warned of is no better than what an error says."""
+    line, signature, _ = found
+    vague = line.warning and signature.row.sureness in _UNSURE
+    return len(_SURENESS) if vague else _SURENESS.index(signature.row.sureness)
 
 
 def _counts(text: str) -> bool:

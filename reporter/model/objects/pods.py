@@ -1,5 +1,7 @@
 """Pods and Deployments."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -93,9 +95,12 @@ _MOST_OF_LINE: Final = 4_096
 _MOST_OF_VALUE: Final = 200
 
 
-def _flags(command: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+_SEVERAL: Final = re.compile(r"[;&\n]")
+"""What stands between the commands of a shell."""
+
+
+def _flags(line: str) -> Iterator[tuple[str, str]]:
     """Yield the `FLAGS` of a command line with their values; a shell's words count too."""
-    line = " ".join(command)[:_MOST_OF_LINE]
     words = [each.strip("\"'\\") for each in line.split()[:_MOST_WORDS]]
     for word, following in pairwise((*words, "")):
         name, _, value = word.partition("=")
@@ -108,7 +113,8 @@ def _flags(command: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 class Container(base.Part, frozen=True):
     """`restart_policy` `Always` makes an init container a sidecar; `env` has only `SETTINGS`.
 
-    `flags` are those of `FLAGS` in `command` and `args`, which are not kept.
+    `flags` are those of `FLAGS` in `command` and `args`, which are not kept. Of several values the
+    last counts, and none where a shell runs several commands.
     """
 
     name: str
@@ -129,7 +135,11 @@ class Container(base.Part, frozen=True):
     def __post_init__(self) -> None:
         """Drop all other variables and arguments: there are many, and some are passwords."""
         if self.command is not None or self.args is not None:
-            found = tuple(_flags((*(self.command or ()), *(self.args or ()))))
+            line = " ".join((*(self.command or ()), *(self.args or ())))[:_MOST_OF_LINE]
+            found = tuple(_flags(line))
+            if _SEVERAL.search(line.replace("\\\n", " ")):
+                values = Counter(name for name, _ in set(found))
+                found = tuple(each for each in found if values[each[0]] == 1)
             force_setattr(self, "flags", found)
             force_setattr(self, "command", None)
             force_setattr(self, "args", None)
@@ -154,7 +164,9 @@ Devices: TypeAlias = tuple[tuple[str, int], ...]
 
 
 class PodSpec(base.Part, frozen=True):
-    """`volumes` are read for claims only, and None once `claims` has their names. `devices` are the
+    """`volumes` are read for claims only, and None once `claims` has their names.
+
+    `claimed` are the names of the volumes of `claims`, in the same order. `devices` are the
     extended resources that it requests, such as `nvidia.com/gpu`.
     """
 
@@ -175,6 +187,7 @@ class PodSpec(base.Part, frozen=True):
     image_pull_secrets: tuple[demands.Named, ...] | None = None
     volumes: tuple[demands.Volume, ...] | None = None
     claims: tuple[str, ...] | None = msgspec.field(name=f"{base.NOT_READ}-claims", default=None)
+    claimed: tuple[str, ...] = msgspec.field(name=f"{base.NOT_READ}-claimed", default=())
     devices: Devices = msgspec.field(name=base.NOT_READ, default=())
 
     def __post_init__(self) -> None:
@@ -345,9 +358,12 @@ class Pod(base.KubeObject, frozen=True):
         run: there are thousands of Ready pods.
         """
         if self.spec.volumes is not None:
-            found = tuple(name for each in self.spec.volumes if (name := self._claim(each)))
+            claims = [
+                (each.name, name) for each in self.spec.volumes if (name := self._claim(each))
+            ]
             force_setattr(self.spec, "volumes", None)
-            force_setattr(self.spec, "claims", found or None)
+            force_setattr(self.spec, "claims", tuple(name for _, name in claims) or None)
+            force_setattr(self.spec, "claimed", tuple(name for name, _ in claims))
         if self.spec.node_name and self.status.condition("Ready", "True"):
             force_setattr(self, "spec", self.spec.settled())
 
@@ -364,6 +380,10 @@ class Pod(base.KubeObject, frozen=True):
     @property
     def claims(self) -> tuple[str, ...]:
         return self.spec.claims or ()
+
+    def claim_of(self, volume: str) -> str:
+        """Return the claim of a volume by its name, or nothing."""
+        return dict(zip(self.spec.claimed, self.claims, strict=False)).get(volume, "")
 
     def _claim(self, volume: demands.Volume) -> str:
         if volume.persistent_volume_claim is not None:

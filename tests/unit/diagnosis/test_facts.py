@@ -1,13 +1,18 @@
 """What objects add to the cause that a log names, and what they must not add."""
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from reporter.catalogue.resources import PODS
 from reporter.diagnosis.case import Case
 from reporter.diagnosis.facts import _SETTINGS, facts_of
+from reporter.diagnosis.pod import diagnose
 from reporter.diagnosis.signatures import built_in
-from reporter.model.evidence import LogCause
+from reporter.model.evidence import ForeignEvent, LogCause
 from reporter.model.objects.pods import FLAGS, SETTINGS
+from reporter.model.subject import ObjectRef
 from tests.unit.diagnosis.building import cluster, node
 from tests.unit.probes.building import condition, document, merged
 
@@ -55,6 +60,7 @@ def test_each_row_is_of_a_signature_and_of_a_variable_that_is_read():
         ("dynamo-routers", {"DYN_NAMESPACE": "a b"}, ""),
         ("memlock", {"VLLM_HOST_IP": "10.0.0.1"}, ""),
         ("memlock", {"NCCL_BUFFSIZE": ""}, ""),
+        ("gpu-none", {"NVIDIA_VISIBLE_DEVICES": "all"}, ""),
         ("gpu-none", {"CUDA_VISIBLE_DEVICES": ""}, ", and CUDA_VISIBLE_DEVICES is set to nothing, which hides every GPU"),
     ],
 )  # fmt: skip
@@ -78,6 +84,8 @@ def test_other_variables_are_not_kept():
         ({"args": ["--port=9000", "--data_parallel_rpc_port", "9000"]}, ": --data-parallel-rpc-port and --port both give 9000"),
         ({"command": ["sh", "-c", "exec vllm serve m --port '9000' --master-port 9000"]}, ": --master-port and --port both give 9000"),
         ({"args": ["--port", "9000"], **variables(VLLM_PORT="8000")}, ""),
+        ({"args": ["--port", "9000", "--max-model-len", "9000"]}, ""),
+        ({"command": ["sh", "-c", "a --port 9000 --nccl-port 9000 & b --port 9001"]}, ""),
         ({"args": ["--port", "--master-port"]}, ""),
         ({"args": []}, ""),
     ],
@@ -203,6 +211,41 @@ def test_a_group_that_a_volume_ignores(path, mounts, group, clause):
     found = told("denied", pod(volumeMounts=mounts, spec=spec), path=path)
     assert clause in found
     assert bool(clause) == bool(found)
+
+
+def test_a_volume_that_is_not_the_claim():
+    """The claim and its driver are told of the mount that has them, not of a cache beside it."""
+    volumes = [
+        {"name": "cache", "emptyDir": {}},
+        {"name": "weights", "persistentVolumeClaim": {"claimName": "llama"}},
+    ]
+    mounts = [
+        {"name": "cache", "mountPath": "/cache"},
+        {"name": "weights", "mountPath": "/models"},
+    ]
+    claim = document("PersistentVolumeClaim", "llama", "ns", {"spec": {"volumeName": "pv-1"}})
+    bound = document("PersistentVolume", "pv-1", "", {"spec": {"csi": {"driver": "efs.example"}}})
+    docs = (pod(volumeMounts=mounts, spec={"volumes": volumes}), claim, bound)
+    assert told("hf-id", *docs, path="/models/a").startswith("; volume weights (claim llama)")
+    assert told("hf-id", *docs, path="/cache/a") == "; volume cache is mounted at /cache"
+    assert "weights (efs.example) is" in told("hf-space", *docs, path="/models/a")
+    assert told("hf-space", *docs, path="/cache/a") == "; volume cache is mounted at /cache"
+
+
+@pytest.mark.parametrize(("minutes", "said"), [(1, "the kernel ended odd"), (50, "is killed for")])
+def test_a_node_that_ran_out_of_memory_at_another_time(minutes, said):
+    """An Event lasts an hour: an earlier one is about another process."""
+    end = datetime(2026, 11, 24, 9, tzinfo=UTC)
+    terminated = {"exitCode": 137, "reason": "OOMKilled", "finishedAt": end.isoformat()}
+    state = {"name": "main", "ready": False, "restartCount": 1, "state": {"terminated": terminated}}
+    snapshot = cluster(merged(pod(), {"status": {"containerStatuses": [state]}}))
+    event = ForeignEvent(
+        about=ObjectRef("v1", "Node", "", "n1"), reason="SystemOOM",
+        message="victim process: odd, pid: 4", last=end - timedelta(minutes=minutes),
+    )  # fmt: skip
+    evidence = replace(snapshot.evidence, events={("", "Node", "n1"): (event,)})
+    snapshot = replace(snapshot, evidence=evidence)
+    assert said in diagnose(snapshot[PODS].get("ns", "m"), snapshot).cause
 
 
 def test_a_mount_that_is_read_only():
