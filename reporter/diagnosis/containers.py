@@ -189,16 +189,14 @@ def _log(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | 
 
 
 def _is_beside(log: LogCause, message: str) -> bool:
-    """Return whether a hint in a log is not why a container ended.
+    """Return whether a hint or symptom in a log is not why a container ended.
 
     A server that has answered requests was set up well, so that what it refused was a request. A
     termination message of one line is the program's own, not the end of its log.
     """
-    if not log.hint:
-        return False
     lines = message.strip().splitlines()
     own = len(lines) == 1 and not any(each in message for each in WRAPPERS)
-    return own or (log.serves and log.kind == "config")
+    return (log.hint and own) or (log.symptom and log.serves and log.kind == "config")
 
 
 @remembered(256, characters=16_384)

@@ -296,10 +296,12 @@ _QUOTES_WORDS: Final = re.compile(
 )
 _GOES_ON: Final = re.compile(
     r"\bretr(?:y|ied)|\bfall(?:s|ing)? ?back|\bignor(?:ed|ing)|\bskipp(?:ed|ing)"
-    r"|after \w{0,12} ?shutdown|returned non-zero exit|\bsee [\w ]{0,40}\babove|\babove for ",
+    r"|after \w{0,12} ?shutdown|returned non-zero exit|\bsee [\w ]{0,40}\babove|\babove for "
+    r"|\bprompts?\b",
     re.IGNORECASE,
 )
-"""Words of an exception that ended nothing, came with the end, or only refers to another one."""
+"""Words of an exception about a request, or that ended nothing, came with the end, or only refers
+to another one."""
 
 
 def _tells(text: str) -> bool:
