@@ -292,7 +292,8 @@ def _matches(lines: Sequence[Line], signatures: Sequence[Signature]) -> Iterator
 
 
 _QUOTES_WORDS: Final = re.compile(
-    r"(?:[^'\"`\u201c\u2018]|(?<=[a-z])'(?=[a-z])|'[^'\s]{1,64}'|\"[^\"\s]{1,64}\"|`[^`\s]{1,64}`)++"
+    r"(?:[^'\"`\u201c\u2018]|(?<=[a-z])'(?=[a-z])|"
+    r"'[^'\s]{1,64}'|\"[^\"\s]{1,64}\"|`[^`\s]{1,64}`)++"
 )
 _GOES_ON: Final = re.compile(
     r"\bretr(?:y|ied)|\bfall(?:s|ing)? ?back|\bignor(?:ed|ing)|\bskipp(?:ed|ing)"

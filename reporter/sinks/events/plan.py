@@ -364,15 +364,8 @@ def plan_events(
             continue
         record = by_name.get(name)
         if record is None:
-            before = [
-                each.written
-                for each in records.of(finding.subject)
-                if each.key == finding.key and not each.goes_on
-            ]
-            since_last = report.now - max(before, default=report.now - REST)
-            # A clock that was set back must not make this long.
-            if len(before) >= MOST_OVER and timedelta(0) <= since_last < REST:
-                waits.append(REST - since_last)
+            if rest := _rest(finding, records, report.now):
+                waits.append(rest)
                 continue
             body = finding_event(finding, report.now, instance)
             place = finding.subject.namespace
@@ -415,6 +408,20 @@ def _in_turns(writes: Iterable[Write]) -> list[Write]:
         turns[each.name] = each.purpose, counts[each.place] if takes else 0
         counts[each.place] += takes
     return sorted(writes, key=lambda each: turns[each.name])
+
+
+def _rest(finding: ResolvedFinding, records: Records, now: datetime) -> timedelta:
+    """Return how long a new episode of a fault waits that has come back again and again."""
+    written = [
+        each.written
+        for each in records.of(finding.subject)
+        if each.key == finding.key and not each.goes_on
+    ]
+    if len(written) < MOST_OVER:
+        return timedelta(0)
+    since_last = now - max(written)
+    # A clock that was set back must not make this long.
+    return REST - since_last if timedelta(0) <= since_last < REST else timedelta(0)
 
 
 def refresh_interval(count: int, settings: EvaluationSettings) -> timedelta:
