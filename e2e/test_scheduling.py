@@ -360,7 +360,7 @@ class _Expected:
                 if lacking:
                     return [f"Insufficient {each}" for each in lacking]
             elif any(not each.is_met(node) for each in of_plugin):
-                return [f"{plugin}(s)" if plugin is Plugin.TAINT else str(plugin)]
+                return [str(plugin)]
         return []
 
     def __str__(self) -> str:
