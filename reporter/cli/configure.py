@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from reprlib import Repr
 from typing import Final, cast
@@ -83,9 +84,8 @@ def variable_of(field: str) -> str:
 _FORMER: Final[Mapping[str, str]] = {
     **{
         field: instead
-        for stack in stacks_of(FullProgramSettings())
-        for part in stack.settings()
-        for field, instead in part.gone.items()
+        for part in FullProgramSettings.__mro__
+        for field, instead in vars(part).get("gone", {}).items()
     },
     **{
         f"{part}_{what}".replace("-", "_"): f"use --components {part}=[NAMESPACE/]DEPLOYMENT"
@@ -425,26 +425,14 @@ class _Switch(argparse.Action):
         setattr(namespace, self.dest, "false" if negative else (values or "true"))
 
 
-class _Former(argparse.Action):
-    """A flag of release 0.2.0: its value is ignored, or goes to the setting that took its place."""
+def _ignored(field: str, value: str) -> str:
+    _ignore(flag_of(field), field)
+    return value
 
-    def __call__(  # noqa: PLR0917 - argparse passes them by position
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        del parser
-        flag, field = option_string or "", (option_string or "")[2:].replace("-", "_")
-        if field in _CONSTANT:
-            _ignore(flag, field)
-            return
-        setting, before = _MOVED[field]
-        sys.stderr.write(f"{PROGRAM}: warning: {flag} is going: {_FORMER[field]}\n")
-        setattr(
-            namespace, setting, [*(getattr(namespace, setting, None) or ()), f"{before}{values}"]
-        )
+
+def _moved(field: str, value: str) -> str:
+    sys.stderr.write(f"{PROGRAM}: warning: {flag_of(field)} is going: {_FORMER[field]}\n")
+    return f"{_MOVED[field][1]}{value}"
 
 
 def add_setting_flags(parser: Parser, *, daemon: bool) -> None:
@@ -460,9 +448,12 @@ def add_setting_flags(parser: Parser, *, daemon: bool) -> None:
         group = parser if title == _CLUSTER else parser.add_settings_group(title)
         for field in fields:
             _add_flag(group, field, shown=daemon or field in _EVALUATION)
-    for field in (*_CONSTANT, *_MOVED):
+    hidden = argparse.SUPPRESS
+    for field in _CONSTANT:
+        parser.add_argument(flag_of(field), type=partial(_ignored, field), dest=hidden, help=hidden)
+    for field, (setting, _) in _MOVED.items():
         parser.add_argument(
-            flag_of(field), action=_Former, dest=argparse.SUPPRESS, help=argparse.SUPPRESS
+            flag_of(field), type=partial(_moved, field), dest=setting, action="append", help=hidden
         )
 
 

@@ -260,7 +260,7 @@ class EvidenceTask:
 
         def order(step: WantedRead) -> tuple[bool, float, float]:
             turn = self._served.get(step.namespace, -math.inf)
-            return not step.is_of_verdicts, turn, max(due[step].last, 0) and due[step].at
+            return not step.is_of_verdicts, turn, due[step].at if due[step].last > 0 else 0.0
 
         return min(due, key=order, default=None)
 
