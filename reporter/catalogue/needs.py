@@ -146,8 +146,7 @@ FILTERS_OF_BBR: Final = need(
     r.ENVOYFILTERS,
     "EnvoyFilters bbr-ext-proc",
     evidence="they send each request through the body-based router "
-    "(kaito-project/production-stack, "
-    "chart modelharness)",
+    "(kaito-project/production-stack, chart modelharness)",
     shows=lambda envoy_filter, _: envoy_filter.name == "bbr-ext-proc",
 )
 ROUTES: Final = need(

@@ -43,23 +43,17 @@ PICKERS: Final = (
         summary="The endpoint picker sees no endpoint although pods that it may pick are Ready.",
         trigger="In every scrape of the window the page of a Ready picker says 0 by "
         "llm_d_epp_ready_endpoints, or by its former name inference_pool_ready_pods, while a pod "
-        "that "
-        "the InferencePool selects has been Ready for a minute. The message says whether it knows "
-        "no pod, and "
-        "answers with 503, or knows pods whose metrics it has not read for 2 s, and chooses "
-        "blindly.",
+        "that the InferencePool selects has been Ready for a minute. The message says whether it "
+        "knows no pod, and answers with 503, or knows pods whose metrics it has not read for 2 s, "
+        "and chooses blindly.",
         silent="A picker that is not Ready or has been for less than a minute; no pod of the pool "
-        "that "
-        "is Ready; a page without the gauge, that cannot be read, or that wants a token; pickers "
-        "before v1.3, "
-        "which never say 0.",
+        "that is Ready; a page without the gauge, that cannot be read, or that wants a token; "
+        "pickers before v1.3, which never say 0.",
         action="If it knows no pod, look in its log: the name and namespace of the pool in its "
-        "arguments, its "
-        "permission to watch pods. If it reads no metrics, compare targetPorts of the "
-        "InferencePool with the "
-        "port of the pods, and look for a NetworkPolicy between picker and pods, for TLS on one "
-        "side only, and "
-        "for another engine than label inference.networking.k8s.io/engine-type of the pods says.",
+        "arguments, its permission to watch pods. If it reads no metrics, compare targetPorts of "
+        "the InferencePool with the port of the pods, and look for a NetworkPolicy between picker "
+        "and pods, for TLS on one side only, and for another engine than label "
+        "inference.networking.k8s.io/engine-type of the pods says.",
         look=(
             "kubectl -n <namespace> get inferencepools.inference.networking.k8s.io -o yaml",
             "kubectl -n <namespace> get networkpolicies",
@@ -72,11 +66,9 @@ PICKERS: Final = (
         summary="The endpoint picker sees some of the Ready pods that it may pick, and not the "
         "others.",
         trigger="In every scrape of the window its page counts fewer endpoints, but some, than "
-        "pods that the "
-        "InferencePool selects have been Ready for a minute.",
+        "pods that the InferencePool selects have been Ready for a minute.",
         silent="Pods whose metrics the reporter cannot read either, which it reports for the pod; "
-        "a picker that "
-        "is not judged; all that silences EPPNoEndpoints.",
+        "a picker that is not judged; all that silences EPPNoEndpoints.",
         action="For the other pods it goes by old numbers, and with flow control takes them for "
         "full: look in "
         "its log for those pods, and at a NetworkPolicy, a node or a port that differs.",
@@ -88,15 +80,13 @@ PICKERS: Final = (
         name=SCHEDULING_FAILING,
         summary="The endpoint picker finds no fitting endpoint for requests.",
         trigger="Of the attempts in the window 5 at least, and more than 5 %, ended with status "
-        "failure "
-        "(scheduler_attempts_total): its filters left no endpoint. Clients get 429, as after a "
-        "refusal.",
+        "failure (scheduler_attempts_total): its filters left no endpoint. Clients get 429, as "
+        "after a refusal.",
         silent="A pool without endpoints, which EPPNoEndpoints reports; a pod of the model that is "
         "not Ready, as "
         "with a role that is missing; pickers before v1.3, which do not count attempts.",
         action="Compare its configuration (filters, profiles, plug-ins) with the labels of the "
-        "pods: roles of "
-        "prefill and decode, LoRA adapters. Its log names the filter.",
+        "pods: roles of prefill and decode, LoRA adapters. Its log names the filter.",
         look=("kubectl -n <namespace> get pods --show-labels",),
         window_seconds=300,
     ),
@@ -105,14 +95,12 @@ PICKERS: Final = (
         name=SHEDDING,
         summary="The endpoint picker refuses requests because the pool is full.",
         trigger="Refused requests, by count and by share of all: with flow control those that its "
-        "queue had no "
-        "room for or kept too long, else those with the error ResourceExhausted, less the attempts "
-        "that failed.",
+        "queue had no room for or kept too long, else those with the error ResourceExhausted, less "
+        "the attempts that failed.",
         silent="Clients that hang up; a pool without endpoints, or with stale metrics; pickers "
         "before v1.3.",
         action="Add replicas, or look what keeps the pods full: their own reasons tell. Requests "
-        "are refused "
-        "before any pod sees them, so no pod's metrics show it.",
+        "are refused before any pod sees them, so no pod's metrics show it.",
         window_seconds=300,
         thresholds=(runtime.REJECTED_REQUESTS, runtime.REJECTED_SHARE),
     ),

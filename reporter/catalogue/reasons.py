@@ -18,8 +18,7 @@ from reporter.yaml_reader.strict import FilePart
 
 SHARED_SILENT: Final = (
     "A rollout in progress within its deadline, terminating pods, a component that is switched "
-    "off, "
-    "or that is not there and nothing needs; a leftover at zero replicas where it moved from."
+    "off, or that is not there and nothing needs; a leftover at zero replicas where it moved from."
 )
 SHARED_TRIGGER: Final = (
     "is down (missing, scaled to zero, no available replica) or degraded (fewer ready replicas "
@@ -115,8 +114,7 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         layer=Layer.CLUSTER,
         summary="A CustomResourceDefinition that the stack needs is not served.",
         trigger="API discovery answered and does not list a resource that something needs, or "
-        "whose "
-        "part is on, or that was served before; one finding for each CRD.",
+        "whose part is on, or that was served before; one finding for each CRD.",
         silent="Discovery that failed, CRDs of a component that is switched off, CRDs that nothing "
         "needs.",
         action="Install or repair the chart that owns the CRD, then check that it is Established: "
@@ -128,18 +126,14 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         layer=Layer.CLUSTER,
         summary="A node does not work for the parts and models that are on it or wait for it.",
         trigger="A node is gone, does not answer or is NotReady, and pods of parts or models are "
-        "on it; or "
-        "pods of theirs wait for it by the scheduler's words while it is so, is under pressure, is "
-        "cordoned, or has no allocatable devices (GPUs) of a kind that it had; or several parts or "
-        "models fail on it "
-        "for one cause of its own, such as its driver, runtime, network or disk; one finding for "
-        "each node.",
+        "on it; or pods of theirs wait for it by the scheduler's words while it is so, is under "
+        "pressure, is cordoned, or has no allocatable devices (GPUs) of a kind that it had; or "
+        "several parts or models fail on it for one cause of its own, such as its driver, runtime, "
+        "network or disk; one finding for each node.",
         silent="A node that nothing of ours is on or waits for, and one that was never Ready.",
         action="kubectl describe node <node>. Not answering: look at the machine and its kubelet. "
-        "Under "
-        "pressure: free what it lacks. Cordoned: kubectl uncordon <node>, or wait for who drained "
-        "it. No "
-        "allocatable devices: look at the pods of the device plugin there.",
+        "Under pressure: free what it lacks. Cordoned: kubectl uncordon <node>, or wait for who "
+        "drained it. No allocatable devices: look at the pods of the device plugin there.",
         reads=(r.NODES, r.PODS),
     ),
     Reason(
@@ -148,13 +142,10 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         summary="Several models, or a model and a shared part, fail for one object that must be "
         "mended.",
         trigger="Pods of two or more of them do not run, or are not made, for the same cause at "
-        "the same object: a "
-        "Secret, a ConfigMap, a claim, a quota, a queue, an image, a StorageClass, a NodePool, or "
-        "the Service of "
-        "a webhook that refuses pods; one finding for each object, those of one namespace in one "
-        "Event. A "
-        "webhook without endpoints counts where it hits one model too. A node "
-        "has its own reason.",
+        "the same object: a Secret, a ConfigMap, a claim, a quota, a queue, an image, a "
+        "StorageClass, a NodePool, or the Service of a webhook that refuses pods; one finding for "
+        "each object, those of one namespace in one Event. A webhook without endpoints counts "
+        "where it hits one model too. A node has its own reason.",
         silent="An object that one model alone needs: that model tells it. Causes that are only "
         "similar.",
         action="Do what the message says to the object that it names.",
@@ -208,22 +199,16 @@ CLUSTER_AFTER_STACKS: Final[tuple[Reason, ...]] = (
         name=CLUSTER_STATUS_UNKNOWN,
         layer=Layer.CLUSTER,
         summary="The reporter cannot see something it needs, so parts of its report are missing. "
-        "It is no "
-        "cause in the stack, and is never the primary one.",
+        "It is no cause in the stack, and is never the primary one.",
         trigger="A resource is forbidden, or could not be reached for 120 s, for longer than the "
         "grace; no metrics page of any pod can be read; the reporter failed on an object, so that "
-        "a "
-        "subject, or a reason, cannot be judged; or something else, such as a second installation, "
-        "changed "
-        "its Events three times within ten minutes.",
+        "a subject, or a reason, cannot be judged; or something else, such as a second "
+        "installation, changed its Events three times within ten minutes.",
         silent="A kind that is not installed: it is absent, not unknown. Pods that a reporter "
-        "outside of the "
-        "cluster cannot reach: it does not scrape unless told to.",
+        "outside of the cluster cannot reach: it does not scrape unless told to.",
         action="Do what the message says: it names what is to blame (credentials, permission, "
-        "connection, "
-        "pods) and a command. That a subject or a reason cannot be judged is a bug of the "
-        "reporter: correct "
-        "what is unusual about its objects, and report the bug.",
+        "connection, pods) and a command. That a subject or a reason cannot be judged is a bug of "
+        "the reporter: correct what is unusual about its objects, and report the bug.",
         chain=False,
         blocks_ready=True,
     ),
@@ -234,8 +219,7 @@ CLUSTER_AFTER_STACKS: Final[tuple[Reason, ...]] = (
         says_ready=True,
         summary="The shared control plane works.",
         trigger="Every shared Deployment that is there or needed is available, and every CRD that "
-        "is "
-        "needed is served.",
+        "is needed is served.",
         silent="A cluster without any of them, or where it cannot be read whether one is needed.",
         action="Nothing.",
         reads=(r.DEPLOYMENTS,),

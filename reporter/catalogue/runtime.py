@@ -108,21 +108,18 @@ DOWNLOADS: Final = (
         silent="A download that is finished, cached, streamed or nearly done; a pod that failed; a "
         "window that is not covered; one good scrape.",
         action="Check the network of the node and the registry that the weights come from; a "
-        "mirror "
-        "of the model in the cluster avoids the download.",
+        "mirror of the model in the cluster avoids the download.",
         window_seconds=60,
     ),
     _row(
         DOWNLOAD_STALLED,
         "A model pod makes no progress with the download of its weights.",
         trigger="In every scrape of the window nothing arrives and it is not known how much is "
-        "left, "
-        "after something had arrived, or more than 5 min after the pod was made.",
+        "left, after something had arrived, or more than 5 min after the pod was made.",
         silent="Weights that are cached, local or streamed; a download that has not begun; a pod "
         "that failed.",
         action="kubectl -n <namespace> logs <pod>: look for errors of the registry, an access "
-        "token "
-        "that is missing, or a full disk.",
+        "token that is missing, or a full disk.",
         window_seconds=180,
     ),
 )
@@ -135,8 +132,7 @@ RUNTIME: Final = (
         SCRAPE_ATTEMPTS,
         trigger="Every attempt fails, for the whole window and a number of attempts at least.",
         silent="Pods that are not Ready; all pods of several models at once, which "
-        "clusterStatusUnknown reports: then the cause is the reporter's own network or "
-        "permission.",
+        "clusterStatusUnknown reports: then the cause is the reporter's own network or permission.",
         action="kubectl -n <namespace> port-forward <pod> <port>, then get /metrics; look for a "
         "NetworkPolicy that keeps the reporter out. After a 404, start SGLang with "
         "--enable-metrics.",
@@ -147,8 +143,7 @@ RUNTIME: Final = (
         "A Ready model pod serves a metrics page without metrics of its engine.",
         trigger="Every page of the window lacks names that begin with vllm: or sglang:.",
         silent="Pods that load weights; runtimes other than vLLM and SGLang, whose pods are not "
-        "scraped "
-        "where their image tells.",
+        "scraped where their image tells.",
         action="Look for --disable-log-stats in the arguments of vLLM, and whether a proxy answers "
         "in its place.",
         window_seconds=120,
@@ -159,11 +154,9 @@ RUNTIME: Final = (
         trigger="vllm:engine_healthy is 0 all the time.",
         silent="Every release of vLLM up to 0.33: vllm:engine_healthy is only in builds from its "
         "sources, so there this cannot fire. In its place tell EngineStalled, MetricsScrapeFailing "
-        "and "
-        "the readiness of the pod: a dead engine ends the server, which /health says.",
+        "and the readiness of the pod: a dead engine ends the server, which /health says.",
         action="Look at the logs of the pod for the rank that failed; delete the pod if it does "
-        "not "
-        "recover.",
+        "not recover.",
         window_seconds=30,
     ),
     _row(
@@ -222,8 +215,7 @@ RUNTIME: Final = (
         KV_USAGE,
         trigger="Requests wait for room in four of five scrapes, and are preempted in every second "
         "interval or the KV cache is full in every fourth scrape; or it is full in four of five "
-        "and "
-        "requests are preempted. It goes on until nothing waits, or there is room and no "
+        "and requests are preempted. It goes on until nothing waits, or there is room and no "
         "preemption.",
         silent="A full cache while nothing waits: that is good use of the GPU; requests that wait "
         "while there is room.",
@@ -237,11 +229,9 @@ RUNTIME: Final = (
         BACKLOG_WAITING,
         BACKLOG_GROWTH,
         trigger="Requests wait for room all the time, and more at the end of the window than at "
-        "its "
-        "beginning.",
+        "its beginning.",
         silent="A queue that stays as it is; one that begins to grow while fewer replicas are "
-        "ready "
-        "than wanted, as in a scale-out.",
+        "ready than wanted, as in a scale-out.",
         action="Add replicas; see whether the autoscaler does (for KAITO: clusterKedaNotReady, "
         "inferencesetScalingMisconfigured).",
         window_seconds=300,
@@ -252,8 +242,7 @@ RUNTIME: Final = (
         PREEMPTIONS_RATE,
         PREEMPTED_SHARE,
         trigger="Preemptions are many, by time or for each finished request (10 at least), and the "
-        "KV "
-        "cache is not saturated. It goes on until they are fewer than half of that.",
+        "KV cache is not saturated. It goes on until they are fewer than half of that.",
         silent="A short burst; preemptions of an engine whose requests wait for room most of the "
         "time, which are told as a full KV cache.",
         action="Lower max_num_seqs, raise gpu_memory_utilization, or add replicas.",
@@ -264,8 +253,7 @@ RUNTIME: Final = (
         "Requests fail.",
         ERROR_SHARE,
         trigger="The share of finished requests that failed, in the engine or as HTTP 5xx (3 "
-        "errors "
-        "and 20 requests at least).",
+        "errors and 20 requests at least).",
         silent="Clients that hang up; requests that a limit refuses.",
         action="kubectl -n <namespace> logs <pod>.",
         window_seconds=300,
@@ -278,8 +266,7 @@ RUNTIME: Final = (
         trigger="Refused requests, by count and by share of all.",
         silent="A few; refusals that begin while fewer replicas are ready than wanted.",
         action="Add replicas; the limit is the rate limit of KAITO (max_num_seqs) or vLLM's "
-        "admission "
-        "control.",
+        "admission control.",
         window_seconds=300,
     ),
     _row(

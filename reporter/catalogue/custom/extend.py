@@ -266,8 +266,7 @@ _DOWN = {
 _ROLLOUT = {
     WorkloadKind.DEPLOYMENT: "A rollout within its progress deadline, terminating pods.",
     WorkloadKind.STATEFULSET: "A rollout whose last step, or a pod whose first start or deletion, "
-    "is "
-    "younger than 10 minutes while a replica is available.",
+    "is younger than 10 minutes while a replica is available.",
     WorkloadKind.DAEMONSET: "A rollout whose last step, or a pod whose first start or deletion, is "
     "younger than 10 minutes while one is available elsewhere; a first start on a node that is "
     "new.",

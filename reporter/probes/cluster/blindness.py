@@ -133,10 +133,9 @@ def _grant(sight: Sight, names: Sequence[str]) -> str:
     only = f" --resource-name={sight.name}" if sight.name else ""
     where = f" in {sight.namespace}" if sight.namespace else ""
     return (
-        f"grant the reporter: {verbs} on {what}{where}{then}: "
-        f"kubectl create {kind} {_ROLE}{place} --verb={verbs.replace(', ', ',')} "
-        f"--resource={','.join(listed)}{only} && kubectl create {kind}binding {_ROLE}{place} "
-        f"--{kind}={_ROLE} --user=<account>"
+        f"grant the reporter: {verbs} on {what}{where}{then}: kubectl create {kind} {_ROLE}{place} "
+        f"--verb={verbs.replace(', ', ',')} --resource={','.join(listed)}{only} && kubectl create "
+        f"{kind}binding {_ROLE}{place} --{kind}={_ROLE} --user=<account>"
     )
 
 

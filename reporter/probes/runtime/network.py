@@ -111,12 +111,9 @@ def probe_network(
         related=ObjectRef("v1", API_RESOURCE, "", "pods/metrics"),
         message=clean(
             f"Pods: no metrics page of a model pod can be read ({how}), so what depends on them is "
-            f"unknown;"
-            " let the reporter reach the pods (NetworkPolicy, --scrape-port), or scrape them "
-            "through the"
-            " API server: --scrape-via apiserver-proxy, for which it needs get on pods/proxy, or "
-            "not at"
-            " all: --scrape-via off"
+            "unknown; let the reporter reach the pods (NetworkPolicy, --scrape-port), or scrape "
+            "them through the API server: --scrape-via apiserver-proxy, for which it needs get on "
+            "pods/proxy, or not at all: --scrape-via off"
         ),
         cause=clean(f"metrics of all pods: {how}"),
         transition=min(

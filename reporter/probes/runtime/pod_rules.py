@@ -224,8 +224,7 @@ def _without_endpoints(pages: tuple[Sample, ...], how_long: str) -> r.Found:
         return r.Found(
             "no metrics of any pod",
             f"has read no metrics of {pods} that its pool selects for {how_long}: it chooses "
-            f"blindly, and with "
-            "flow control holds requests back",
+            "blindly, and with flow control holds requests back",
             BLIND,
         )
     return r.Found(
@@ -262,8 +261,7 @@ def stale_metrics(
     return r.Found(
         "stale metrics",
         f"for {r.minutes(seconds)} has read the metrics of only {seen} of the {ready} Ready pods "
-        f"that its pool "
-        "selects",
+        "that its pool selects",
         ready - seen,
     )
 

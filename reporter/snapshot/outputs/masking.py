@@ -167,16 +167,11 @@ _FOLDERS: Final = (
 _FILES: Final = ("settings.py", "setting_types.py")
 _KUBERNETES: Final = (
     "default kube-system kube-public kube-node-lease matchLabels matchExpressions app apps k8s io "
-    "com sh "
-    "dev org net svc cluster local nvidia amd gpu cpu memory ephemeral storage vllm http https "
-    "grpc tcp "
-    "metadata spec status name namespace kubernetes docker ghcr gcr quay registry mcr microsoft "
-    "latest "
-    "hostname topology region zone arch os linux amd64 arm64 instance agentpool component managed "
-    "part "
-    "version release revision template hash index generation controller timestamp patches "
-    "terminated "
-    "reference toleration quantities amount"
+    "com sh dev org net svc cluster local nvidia amd gpu cpu memory ephemeral storage vllm http "
+    "https grpc tcp metadata spec status name namespace kubernetes docker ghcr gcr quay registry "
+    "mcr microsoft latest hostname topology region zone arch os linux amd64 arm64 instance "
+    "agentpool component managed part version release revision template hash index generation "
+    "controller timestamp patches terminated reference toleration quantities amount"
 )
 """Common names of Kubernetes, registries and hardware."""
 
