@@ -89,12 +89,8 @@ def _leads_to_pool(route: HttpRoute) -> bool:
 
 
 def _asks_api_keys(policy: AuthorizationPolicy) -> bool:
-    provider = policy.spec.provider
-    return (
-        policy.spec.action == "CUSTOM"
-        and provider is not None
-        and provider.name == API_KEY_PROVIDER
-    )
+    of = policy.spec.provider
+    return policy.spec.action == "CUSTOM" and of is not None and of.name == API_KEY_PROVIDER
 
 
 GATEWAYS_OF_ISTIO: Final = need(

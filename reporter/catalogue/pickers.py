@@ -15,7 +15,7 @@ from typing import Final
 
 from reporter.catalogue import runtime
 from reporter.model.objects import KubeObject
-from reporter.model.reason import PodSuppressionRow, Reason
+from reporter.model.reason import Reason
 from reporter.model.resource import Resource
 from reporter.model.subject import Layer, RequestStage, SubjectKind
 
@@ -37,9 +37,7 @@ _SERVES: Final = replace(_ROW, chain=False, blocks_ready=False)
 """For faults with which the model serves, but badly."""
 
 PICKERS: Final = (
-    replace(
-        _ROW,
-        name=NO_ENDPOINTS,
+    replace(_ROW, name=NO_ENDPOINTS,
         summary="The endpoint picker sees no endpoint although pods that it may pick are Ready.",
         trigger="In every scrape of the window the page of a Ready picker says 0 by "
         "llm_d_epp_ready_endpoints, or by its former name inference_pool_ready_pods, while a pod "
@@ -54,15 +52,9 @@ PICKERS: Final = (
         "the InferencePool with the port of the pods, and look for a NetworkPolicy between picker "
         "and pods, for TLS on one side only, and for another engine than label "
         "inference.networking.k8s.io/engine-type of the pods says.",
-        look=(
-            "kubectl -n <namespace> get inferencepools.inference.networking.k8s.io -o yaml",
-            "kubectl -n <namespace> get networkpolicies",
-        ),
-        window_seconds=60,
-    ),
-    replace(
-        _SERVES,
-        name=STALE_METRICS,
+        look=("kubectl -n <namespace> get inferencepools.inference.networking.k8s.io -o yaml",
+        "kubectl -n <namespace> get networkpolicies"), window_seconds=60),
+    replace(_SERVES, name=STALE_METRICS,
         summary="The endpoint picker sees some of the Ready pods that it may pick, and not the "
         "others.",
         trigger="In every scrape of the window its page counts fewer endpoints, but some, than "
@@ -70,29 +62,20 @@ PICKERS: Final = (
         silent="Pods whose metrics the reporter cannot read either, which it reports for the pod; "
         "a picker that is not judged; all that silences EPPNoEndpoints.",
         action="For the other pods it goes by old numbers, and with flow control takes them for "
-        "full: look in "
-        "its log for those pods, and at a NetworkPolicy, a node or a port that differs.",
-        look=("kubectl -n <namespace> get pods -o wide",),
-        window_seconds=120,
-    ),
-    replace(
-        _SERVES,
-        name=SCHEDULING_FAILING,
+        "full: look in its log for those pods, and at a NetworkPolicy, a node or a port that "
+        "differs.", look=("kubectl -n <namespace> get pods -o wide",), window_seconds=120),
+    replace(_SERVES, name=SCHEDULING_FAILING,
         summary="The endpoint picker finds no fitting endpoint for requests.",
         trigger="Of the attempts in the window 5 at least, and more than 5 %, ended with status "
         "failure (scheduler_attempts_total): its filters left no endpoint. Clients get 429, as "
         "after a refusal.",
         silent="A pool without endpoints, which EPPNoEndpoints reports; a pod of the model that is "
-        "not Ready, as "
-        "with a role that is missing; pickers before v1.3, which do not count attempts.",
+        "not Ready, as with a role that is missing; pickers before v1.3, which do not count "
+        "attempts.",
         action="Compare its configuration (filters, profiles, plug-ins) with the labels of the "
         "pods: roles of prefill and decode, LoRA adapters. Its log names the filter.",
-        look=("kubectl -n <namespace> get pods --show-labels",),
-        window_seconds=300,
-    ),
-    replace(
-        _SERVES,
-        name=SHEDDING,
+        look=("kubectl -n <namespace> get pods --show-labels",), window_seconds=300),
+    replace(_SERVES, name=SHEDDING,
         summary="The endpoint picker refuses requests because the pool is full.",
         trigger="Refused requests, by count and by share of all: with flow control those that its "
         "queue had no room for or kept too long, else those with the error ResourceExhausted, less "
@@ -100,11 +83,9 @@ PICKERS: Final = (
         silent="Clients that hang up; a pool without endpoints, or with stale metrics; pickers "
         "before v1.3.",
         action="Add replicas, or look what keeps the pods full: their own reasons tell. Requests "
-        "are refused before any pod sees them, so no pod's metrics show it.",
-        window_seconds=300,
-        thresholds=(runtime.REJECTED_REQUESTS, runtime.REJECTED_SHARE),
-    ),
-)
+        "are refused before any pod sees them, so no pod's metrics show it.", window_seconds=300,
+        thresholds=(runtime.REJECTED_REQUESTS, runtime.REJECTED_SHARE)),
+)  # fmt: skip
 
 PICKER_NAMES: Final = tuple(reason.name for reason in PICKERS)
 
@@ -112,32 +93,6 @@ SWITCHED_NAMES: Final = (*runtime.RUNTIME_NAMES, *PICKER_NAMES)
 
 FROM_PAGES: Final = {**runtime.ROWS, **{reason.name: reason for reason in PICKERS}}
 """Every reason from pages of model pods and pickers, by the suffix of its name."""
-
-
-PICKER_SUPPRESSION: Final = (
-    PodSuppressionRow(
-        NO_ENDPOINTS,
-        (STALE_METRICS, SCHEDULING_FAILING, SHEDDING),
-        "without an endpoint it has nothing to choose from",
-    ),
-    PodSuppressionRow(
-        STALE_METRICS,
-        (SHEDDING,),
-        "endpoints with stale metrics count as full, so that it refuses early",
-    ),
-)
-"""Suppression between faults of the same picker."""
-
-
-def picker_suppression_of(kind: SubjectKind) -> tuple[PodSuppressionRow, ...]:
-    return tuple(
-        PodSuppressionRow(
-            runtime.of_kind(row.upstream, kind),
-            tuple(runtime.of_kind(each, kind) for each in row.downstream),
-            row.why,
-        )
-        for row in PICKER_SUPPRESSION
-    )
 
 
 def picker_rows_of(

@@ -9,19 +9,12 @@ from reporter.catalogue import resources as r
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING, CLUSTER_NODE, CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import DOWNLOADS
 from reporter.catalogue.shared_parts import missed_where
+from reporter.model import subject as s
 from reporter.model.catalogue import Catalogue
 from reporter.model.commands import commands_for
 from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType, Reason, SuppressionRow
 from reporter.model.resource import Resource
-from reporter.model.subject import (
-    CLUSTER_KIND,
-    NAMESPACE_KIND,
-    Layer,
-    ObjectRef,
-    SubjectKind,
-    crd_ref,
-)
 
 _BY_WORD: Final[tuple[tuple[str, Resource[KubeObject]], ...]] = (
     ("EPP", r.DEPLOYMENTS),
@@ -33,56 +26,36 @@ _BY_WORD: Final[tuple[tuple[str, Resource[KubeObject]], ...]] = (
     ("Role", r.PODS),
     ("Storage", r.PODS),
     ("ModelLoad", r.PODS),
-)
+)  # fmt: skip
 """A word in a reason's name, and the kind of object at fault if the reason reads that kind."""
 
 _OF_DOWNLOADS: Final = tuple(each.name for each in DOWNLOADS)
 
 _IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
     (lambda reason: reason.says_ready, "No: it says that all is well."),
-    (
-        lambda reason: reason.name == CLUSTER_STATUS_UNKNOWN,
-        "Nobody knows: it is about what the reporter sees, and not about the stack.",
-    ),
+    (lambda reason: reason.name == CLUSTER_STATUS_UNKNOWN,
+        "Nobody knows: it is about what the reporter sees, and not about the stack."),
     (lambda reason: reason.type is EventType.NORMAL, "No: it is worth knowing, and no fault."),
-    (
-        lambda reason: reason.on_path,
-        (
-            "Yes while nothing of it works and a filter or policy of their Gateway asks it, unless "
-            "that fails open."
-        ),
-    ),
-    (
-        lambda reason: reason.name == CLUSTER_NODE,
-        (
-            "Yes, where a model has no Ready pod on another node. A node that is cordoned or lacks "
-            "devices only takes no new pods."
-        ),
-    ),
-    (
-        lambda reason: reason.layer is Layer.CLUSTER,
-        "Not by itself: models that run go on serving; none comes up, changes or scales meanwhile.",
-    ),
-    (
-        lambda reason: reason.layer is Layer.HARNESS,
-        (
-            "They may: requests to models of the namespace depend on it. The report counts those "
-            "models."
-        ),
-    ),
-    (
-        lambda reason: reason.name.endswith(_OF_DOWNLOADS),
-        "Yes, where no other pod of the model serves: one that downloads its weights is not Ready.",
-    ),
-    (
-        lambda reason: not reason.chain,
-        "Some may: the model serves, degraded; requests are slower, or a part of them fails.",
-    ),
-    (
-        lambda _: True,
-        "Yes, where the model is not serving; where it is degraded, what is left of it serves.",
-    ),
-)
+    (lambda reason: reason.on_path,
+        ("Yes while nothing of it works and a filter or policy of their Gateway asks it, unless "
+        "that fails open.")),
+    (lambda reason: reason.name == CLUSTER_NODE,
+        ("Yes, where a model has no Ready pod on another node. A node that is cordoned or lacks "
+        "devices only takes no new pods.")),
+    (lambda reason: reason.layer is s.Layer.CLUSTER,
+        ("Not by itself: models that run go on serving; none comes up, changes or scales "
+        "meanwhile.")),
+    (lambda reason: reason.layer is s.Layer.HARNESS,
+        ("They may: requests to models of the namespace depend on it. The report counts those "
+        "models.")),
+    (lambda reason: reason.name.endswith(_OF_DOWNLOADS),
+        ("Yes, where no other pod of the model serves: one that downloads its weights is not "
+        "Ready.")),
+    (lambda reason: not reason.chain,
+        "Some may: the model serves, degraded; requests are slower, or a part of them fails."),
+    (lambda _: True,
+        "Yes, where the model is not serving; where it is degraded, what is left of it serves."),
+)  # fmt: skip
 """Whether users get errors: the first row that applies to a reason counts."""
 
 _NAMESPACE: Final = "namespace-of-it"
@@ -121,9 +94,9 @@ def switched_off(reason: Reason) -> str:
     return f"--disable-reasons {reason.name}{muted}. The report shows it all the same."
 
 
-def _at_fault(reason: Reason, catalogue: Catalogue) -> ObjectRef | None:
+def _at_fault(reason: Reason, catalogue: Catalogue) -> s.ObjectRef | None:
     if reason.name == CLUSTER_CRD_MISSING:
-        return crd_ref(f"{_PLURAL}.{_GROUP}")
+        return s.crd_ref(f"{_PLURAL}.{_GROUP}")
     found = _resource(reason, catalogue)
     if found is None:
         return None
@@ -134,7 +107,7 @@ def _resource(reason: Reason, catalogue: Catalogue) -> Resource[KubeObject] | No
     reads = reason.all_reads
     if reason.window_seconds is not None:
         return r.PODS
-    if reason.layer is not Layer.DEPLOYMENT:
+    if reason.layer is not s.Layer.DEPLOYMENT:
         return reason.reads[0] if reason.reads else None
     for word, resource in _BY_WORD:
         if word in reason.name and resource in reads:
@@ -145,8 +118,8 @@ def _resource(reason: Reason, catalogue: Catalogue) -> Resource[KubeObject] | No
 _WIDTH: Final = 100
 _MARGIN: Final = 22
 _UPPER_LAYERS: Final = {
-    CLUSTER_KIND: "the shared control plane",
-    NAMESPACE_KIND: "the entrance of one workload namespace",
+    s.CLUSTER_KIND: "the shared control plane",
+    s.NAMESPACE_KIND: "the entrance of one workload namespace",
 }
 _DECLARED: Final = "by you, in custom-components of the file of --config"
 
@@ -225,7 +198,7 @@ def by_subject(catalogue: Catalogue) -> Iterator[tuple[str, list[Reason]]]:
         yield f"{of_kind[0].layer}: {_about(kind, catalogue)}", of_kind
 
 
-def _about(kind: SubjectKind, catalogue: Catalogue) -> str:
+def _about(kind: s.SubjectKind, catalogue: Catalogue) -> str:
     stack = catalogue.stack_of(kind)
     if stack is None:
         return _UPPER_LAYERS[kind]

@@ -8,7 +8,7 @@ read and one for each stack; `make docs-check` compares them with the table.
 
 from typing import Final
 
-from reporter.model import objects
+from reporter.model import objects as o
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 
@@ -25,102 +25,54 @@ An Event with `eventTime` about a cluster-scoped object must be in this namespac
 LABEL_PREFIX: Final = "status-reporter.io/"
 """Prefix of the labels and annotations of our Events."""
 
-NAMESPACES: Final = Resource(
-    group="", versions=("v1",), plural="namespaces", kind="Namespace", namespaced=False,
-    type=objects.Namespace, purpose="workload namespaces by label, involvedObject uids",
-)  # fmt: skip
-NODES: Final = Resource(
-    group="", versions=("v1",), plural="nodes", kind="Node", namespaced=False,
-    type=objects.Node, purpose="nodes that are NotReady, gone, cordoned or under pressure",
-)  # fmt: skip
-PODS: Final = Resource(
-    group="", versions=("v1",), plural="pods", kind="Pod", namespaced=True,
-    type=objects.Pod, purpose="replicas and the cause of their faults",
-)  # fmt: skip
-CLAIMS: Final = Resource(
-    group="", versions=("v1",), plural="persistentvolumeclaims", kind="PersistentVolumeClaim",
-    namespaced=True, type=objects.PersistentVolumeClaim, explains=True,
-    purpose="claims that pods wait for, and the volumes that they are bound to",
-)  # fmt: skip
-SERVICES: Final = Resource(
-    group="", versions=("v1",), plural="services", kind="Service", namespaced=True,
-    type=objects.Service, purpose="whether the target of an ext_authz EnvoyFilter exists",
-)  # fmt: skip
-DEPLOYMENTS: Final = Resource(
-    group="apps", versions=("v1",), plural="deployments", kind="Deployment", namespaced=True,
-    type=objects.Deployment, purpose="shared components, endpoint pickers, gateway data planes",
-)  # fmt: skip
-STATEFULSETS: Final = Resource(
-    group="apps", versions=("v1",), plural="statefulsets", kind="StatefulSet", namespaced=True,
-    type=objects.StatefulSet, seldom=True,
-    purpose="models without a kind of their own, declared components",
-)  # fmt: skip
-APIKEYS: Final = Resource(
-    group="kaito.sh", versions=("v1alpha1",), plural="apikeys", kind="APIKey",
-    namespaced=True, custom=True,
-    type=objects.ApiKey, purpose="API keys that their operator refused",
-)  # fmt: skip
-GATEWAYCLASSES: Final = Resource(
-    group="gateway.networking.k8s.io", versions=("v1", "v1beta1"), plural="gatewayclasses",
-    kind="GatewayClass", namespaced=False, custom=True,
-    type=objects.GatewayClass, purpose="whether a Gateway's class exists and is accepted",
-)  # fmt: skip
-GATEWAYS: Final = Resource(
-    group="gateway.networking.k8s.io", versions=("v1", "v1beta1"), plural="gateways",
-    kind="Gateway", namespaced=True, custom=True,
-    type=objects.Gateway, purpose="conditions and listeners of the workload Gateways",
-)  # fmt: skip
-HTTPROUTES: Final = Resource(
-    group="gateway.networking.k8s.io", versions=("v1", "v1beta1"), plural="httproutes",
-    kind="HTTPRoute", namespaced=True, custom=True,
-    type=objects.HttpRoute, purpose="whether the route to a model is accepted",
-)  # fmt: skip
-INFERENCEPOOLS: Final = Resource(
-    group="inference.networking.k8s.io", versions=("v1",), plural="inferencepools",
-    kind="InferencePool", namespaced=True, custom=True,
-    type=objects.InferencePool, purpose="whether the pool behind a route is resolved",
-)  # fmt: skip
-FORMER_POOLS: Final = Resource(
-    group="inference.networking.x-k8s.io", versions=("v1alpha2",), plural="inferencepools",
-    kind="InferencePool", namespaced=True, custom=True,
-    type=objects.FormerPool, purpose="the same, in their former API group", seldom=True,
-)  # fmt: skip
+NAMESPACES: Final = Resource("", ("v1",), "namespaces", "Namespace", o.Namespace,
+    "workload namespaces by label, involvedObject uids", namespaced=False)  # fmt: skip
+NODES: Final = Resource("", ("v1",), "nodes", "Node", o.Node,
+    "nodes that are NotReady, gone, cordoned or under pressure", namespaced=False)  # fmt: skip
+PODS: Final = Resource("", ("v1",), "pods", "Pod", o.Pod, "replicas and the cause of their faults")
+CLAIMS: Final = Resource("", ("v1",), "persistentvolumeclaims", "PersistentVolumeClaim",
+    o.PersistentVolumeClaim, "claims that pods wait for, and the volumes that they are bound to",
+    explains=True)  # fmt: skip
+SERVICES: Final = Resource("", ("v1",), "services", "Service", o.Service,
+    "whether the target of an ext_authz EnvoyFilter exists")  # fmt: skip
+DEPLOYMENTS: Final = Resource("apps", ("v1",), "deployments", "Deployment", o.Deployment,
+    "shared components, endpoint pickers, gateway data planes")  # fmt: skip
+STATEFULSETS: Final = Resource("apps", ("v1",), "statefulsets", "StatefulSet", o.StatefulSet,
+    "models without a kind of their own, declared components", seldom=True)  # fmt: skip
+APIKEYS: Final = Resource("kaito.sh", ("v1alpha1",), "apikeys", "APIKey", o.ApiKey,
+    "API keys that their operator refused", custom=True)  # fmt: skip
+GATEWAYCLASSES: Final = Resource("gateway.networking.k8s.io", ("v1", "v1beta1"), "gatewayclasses",
+    "GatewayClass", o.GatewayClass, "whether a Gateway's class exists and is accepted",
+    namespaced=False, custom=True)  # fmt: skip
+GATEWAYS: Final = Resource("gateway.networking.k8s.io", ("v1", "v1beta1"), "gateways", "Gateway",
+    o.Gateway, "conditions and listeners of the workload Gateways", custom=True)  # fmt: skip
+HTTPROUTES: Final = Resource("gateway.networking.k8s.io", ("v1", "v1beta1"), "httproutes",
+    "HTTPRoute", o.HttpRoute, "whether the route to a model is accepted", custom=True)  # fmt: skip
+INFERENCEPOOLS: Final = Resource("inference.networking.k8s.io", ("v1",), "inferencepools",
+    "InferencePool", o.InferencePool, "whether the pool behind a route is resolved",
+    custom=True)  # fmt: skip
+FORMER_POOLS: Final = Resource("inference.networking.x-k8s.io", ("v1alpha2",), "inferencepools",
+    "InferencePool", o.FormerPool, "the same, in their former API group", custom=True,
+    seldom=True)  # fmt: skip
 """Pools before v1.0 of the Gateway API Inference Extension."""
-ENVOYFILTERS: Final = Resource(
-    group="networking.istio.io", versions=("v1alpha3",), plural="envoyfilters",
-    kind="EnvoyFilter", namespaced=True, custom=True,
-    type=objects.EnvoyFilter, purpose="the catch-all and ext_authz filters of a workload Gateway",
-    slim=objects.without_patches,
-)  # fmt: skip
-AUTHORIZATIONPOLICIES: Final = Resource(
-    group="security.istio.io", versions=("v1", "v1beta1"), plural="authorizationpolicies",
-    kind="AuthorizationPolicy", namespaced=True, custom=True,
-    type=objects.AuthorizationPolicy, purpose="the ext_authz provider a policy names",
-)  # fmt: skip
-CILIUMNETWORKPOLICIES: Final = Resource(
-    group="cilium.io", versions=("v2",), plural="ciliumnetworkpolicies",
-    kind="CiliumNetworkPolicy", namespaced=True, custom=True,
-    type=objects.CiliumNetworkPolicy, purpose="namespaces that may reach the inference pods",
-)  # fmt: skip
-DESTINATIONRULES: Final = Resource(
-    group="networking.istio.io", versions=("v1", "v1beta1"), plural="destinationrules",
-    kind="DestinationRule", namespaced=True, custom=True,
-    type=objects.DestinationRule, purpose="whether a Gateway speaks TLS with an endpoint picker",
-)  # fmt: skip
-SCALEDOBJECTS: Final = Resource(
-    group="keda.sh", versions=("v1alpha1",), plural="scaledobjects", kind="ScaledObject",
-    namespaced=True, custom=True,
-    type=objects.ScaledObject, purpose="ScaledObjects that KEDA rejected",
-)  # fmt: skip
-CONFIGMAPS: Final = Resource(
-    group="", versions=("v1",), plural="configmaps", kind="ConfigMap", namespaced=True,
-    type=objects.ConfigMap, purpose="Istio's mesh configuration, by name in its namespace only",
-)  # fmt: skip
-EVENTS: Final = Resource(
-    group="", versions=("v1",), plural="events", kind="Event", namespaced=True,
-    type=objects.Event, purpose="our own Events, in kube-system only",
-    label_selector=f"{LABEL_PREFIX}reason",
-)  # fmt: skip
+ENVOYFILTERS: Final = Resource("networking.istio.io", ("v1alpha3",), "envoyfilters", "EnvoyFilter",
+    o.EnvoyFilter, "the catch-all and ext_authz filters of a workload Gateway", custom=True,
+    slim=o.without_patches)  # fmt: skip
+AUTHORIZATIONPOLICIES: Final = Resource("security.istio.io", ("v1", "v1beta1"),
+    "authorizationpolicies", "AuthorizationPolicy", o.AuthorizationPolicy,
+    "the ext_authz provider a policy names", custom=True)  # fmt: skip
+CILIUMNETWORKPOLICIES: Final = Resource("cilium.io", ("v2",), "ciliumnetworkpolicies",
+    "CiliumNetworkPolicy", o.CiliumNetworkPolicy, "namespaces that may reach the inference pods",
+    custom=True)  # fmt: skip
+DESTINATIONRULES: Final = Resource("networking.istio.io", ("v1", "v1beta1"), "destinationrules",
+    "DestinationRule", o.DestinationRule, "whether a Gateway speaks TLS with an endpoint picker",
+    custom=True)  # fmt: skip
+SCALEDOBJECTS: Final = Resource("keda.sh", ("v1alpha1",), "scaledobjects", "ScaledObject",
+    o.ScaledObject, "ScaledObjects that KEDA rejected", custom=True)  # fmt: skip
+CONFIGMAPS: Final = Resource("", ("v1",), "configmaps", "ConfigMap", o.ConfigMap,
+    "Istio's mesh configuration, by name in its namespace only")  # fmt: skip
+EVENTS: Final = Resource("", ("v1",), "events", "Event", o.Event,
+    "our own Events, in kube-system only", label_selector=f"{LABEL_PREFIX}reason")  # fmt: skip
 
 SHARED: Final[tuple[Resource[KubeObject], ...]] = (
     NAMESPACES, NODES, PODS, CLAIMS, SERVICES, DEPLOYMENTS, STATEFULSETS, APIKEYS, GATEWAYCLASSES,
@@ -133,86 +85,49 @@ SHARED: Final[tuple[Resource[KubeObject], ...]] = (
 BY_PLACE: Final[tuple[Resource[KubeObject], ...]] = (CONFIGMAPS, EVENTS)
 """Listed and watched in a few namespaces only; see each purpose."""
 
-VOLUMES: Final = Resource(
-    group="", versions=("v1",), plural="persistentvolumes", kind="PersistentVolume",
-    namespaced=False, type=objects.PersistentVolume, explains=True,
-    purpose="which nodes a volume can be reached from",
-)  # fmt: skip
-ATTACHMENTS: Final = Resource(
-    group="storage.k8s.io", versions=("v1",), plural="volumeattachments", kind="VolumeAttachment",
-    namespaced=False, type=objects.VolumeAttachment, explains=True,
-    purpose="which node a volume is attached to",
-)  # fmt: skip
-CSINODES: Final = Resource(
-    group="storage.k8s.io", versions=("v1",), plural="csinodes", kind="CSINode",
-    namespaced=False, type=objects.CsiNode, explains=True,
-    purpose="whether the driver of a volume runs on a node",
-)  # fmt: skip
-STORAGECLASSES: Final = Resource(
-    group="storage.k8s.io", versions=("v1",), plural="storageclasses", kind="StorageClass",
-    namespaced=False, type=objects.StorageClass, explains=True,
-    purpose="who makes the volume that a claim waits for",
-)  # fmt: skip
-NODEPOOLS: Final = Resource(
-    group="karpenter.sh", versions=("v1", "v1beta1"), plural="nodepools", kind="NodePool",
-    namespaced=False, custom=True, type=objects.NodePool, explains=True,
-    purpose="whether Karpenter may still make nodes",
-)  # fmt: skip
-NODECLAIMS: Final = Resource(
-    group="karpenter.sh", versions=("v1", "v1beta1"), plural="nodeclaims", kind="NodeClaim",
-    namespaced=False, custom=True, type=objects.NodeClaim, explains=True,
-    purpose="why a machine does not become a node",
-)  # fmt: skip
-QUEUES: Final = Resource(
-    group="scheduling.volcano.sh", versions=("v1beta1",), plural="queues", kind="Queue",
-    namespaced=False, custom=True, type=objects.VolcanoQueue, explains=True,
-    purpose="what a queue of Volcano may use, and uses",
-)  # fmt: skip
-WORKLOADS: Final = Resource(
-    group="kueue.x-k8s.io", versions=("v1beta2", "v1beta1"), plural="workloads", kind="Workload",
-    namespaced=True, custom=True, type=objects.KueueWorkload, explains=True,
-    purpose="why Kueue does not admit pods",
-)  # fmt: skip
-LOCALQUEUES: Final = Resource(
-    group="kueue.x-k8s.io", versions=("v1beta2", "v1beta1"), plural="localqueues",
-    kind="LocalQueue", namespaced=True, custom=True, type=objects.LocalQueue, explains=True,
-    purpose="which ClusterQueue pods wait in",
-)  # fmt: skip
-CLUSTERQUEUES: Final = Resource(
-    group="kueue.x-k8s.io", versions=("v1beta2", "v1beta1"), plural="clusterqueues",
-    kind="ClusterQueue", namespaced=False, custom=True, type=objects.ClusterQueue, explains=True,
-    purpose="whether a queue of Kueue admits anything",
-)  # fmt: skip
-AUTOSCALERS: Final = Resource(
-    group="autoscaling", versions=("v2",), plural="horizontalpodautoscalers",
-    kind="HorizontalPodAutoscaler", namespaced=True, type=objects.PodAutoscaler, explains=True,
-    purpose="whether models are scaled; never watched, as their status changes all the time",
-)  # fmt: skip
-LEASES: Final = Resource(
-    group="coordination.k8s.io", versions=("v1",), plural="leases", kind="Lease", namespaced=True,
-    type=objects.Lease, explains=True,
-    purpose="whether a controller that is not found works all the same",
-)  # fmt: skip
-DAEMONSETS: Final = Resource(
-    group="apps", versions=("v1",), plural="daemonsets", kind="DaemonSet", namespaced=True,
-    type=objects.DaemonSet, explains=True,
-    purpose="why a device plugin or a storage driver has no pod on a node",
-)  # fmt: skip
-CLUSTERPOLICIES: Final = Resource(
-    group="nvidia.com", versions=("v1",), plural="clusterpolicies", kind="ClusterPolicy",
-    namespaced=False, custom=True, type=objects.ClusterPolicy, explains=True,
-    purpose="which part of the GPU operator is not ready",
-)  # fmt: skip
-APISERVICES: Final = Resource(
-    group="apiregistration.k8s.io", versions=("v1",), plural="apiservices", kind="APIService",
-    namespaced=False, type=objects.ApiService, explains=True,
-    purpose="whether the API of metrics that an autoscaler asks answers",
-)  # fmt: skip
-NETWORKPOLICIES: Final = Resource(
-    group="networking.k8s.io", versions=("v1",), plural="networkpolicies", kind="NetworkPolicy",
-    namespaced=True, type=objects.NetworkPolicy, explains=True,
-    purpose="whether a policy stops a connection that times out",
-)  # fmt: skip
+VOLUMES: Final = Resource("", ("v1",), "persistentvolumes", "PersistentVolume", o.PersistentVolume,
+    "which nodes a volume can be reached from", namespaced=False, explains=True)  # fmt: skip
+ATTACHMENTS: Final = Resource("storage.k8s.io", ("v1",), "volumeattachments", "VolumeAttachment",
+    o.VolumeAttachment, "which node a volume is attached to", namespaced=False,
+    explains=True)  # fmt: skip
+CSINODES: Final = Resource("storage.k8s.io", ("v1",), "csinodes", "CSINode", o.CsiNode,
+    "whether the driver of a volume runs on a node", namespaced=False, explains=True)  # fmt: skip
+STORAGECLASSES: Final = Resource("storage.k8s.io", ("v1",), "storageclasses", "StorageClass",
+    o.StorageClass, "who makes the volume that a claim waits for", namespaced=False,
+    explains=True)  # fmt: skip
+NODEPOOLS: Final = Resource("karpenter.sh", ("v1", "v1beta1"), "nodepools", "NodePool", o.NodePool,
+    "whether Karpenter may still make nodes", namespaced=False, custom=True,
+    explains=True)  # fmt: skip
+NODECLAIMS: Final = Resource("karpenter.sh", ("v1", "v1beta1"), "nodeclaims", "NodeClaim",
+    o.NodeClaim, "why a machine does not become a node", namespaced=False, custom=True,
+    explains=True)  # fmt: skip
+QUEUES: Final = Resource("scheduling.volcano.sh", ("v1beta1",), "queues", "Queue", o.VolcanoQueue,
+    "what a queue of Volcano may use, and uses", namespaced=False, custom=True,
+    explains=True)  # fmt: skip
+WORKLOADS: Final = Resource("kueue.x-k8s.io", ("v1beta2", "v1beta1"), "workloads", "Workload",
+    o.KueueWorkload, "why Kueue does not admit pods", custom=True, explains=True)  # fmt: skip
+LOCALQUEUES: Final = Resource("kueue.x-k8s.io", ("v1beta2", "v1beta1"), "localqueues", "LocalQueue",
+    o.LocalQueue, "which ClusterQueue pods wait in", custom=True, explains=True)  # fmt: skip
+CLUSTERQUEUES: Final = Resource("kueue.x-k8s.io", ("v1beta2", "v1beta1"), "clusterqueues",
+    "ClusterQueue", o.ClusterQueue, "whether a queue of Kueue admits anything", namespaced=False,
+    custom=True, explains=True)  # fmt: skip
+AUTOSCALERS: Final = Resource("autoscaling", ("v2",), "horizontalpodautoscalers",
+    "HorizontalPodAutoscaler", o.PodAutoscaler,
+    "whether models are scaled; never watched, as their status changes all the time",
+    explains=True)  # fmt: skip
+LEASES: Final = Resource("coordination.k8s.io", ("v1",), "leases", "Lease", o.Lease,
+    "whether a controller that is not found works all the same", explains=True)  # fmt: skip
+DAEMONSETS: Final = Resource("apps", ("v1",), "daemonsets", "DaemonSet", o.DaemonSet,
+    "why a device plugin or a storage driver has no pod on a node", explains=True)  # fmt: skip
+CLUSTERPOLICIES: Final = Resource("nvidia.com", ("v1",), "clusterpolicies", "ClusterPolicy",
+    o.ClusterPolicy, "which part of the GPU operator is not ready", namespaced=False, custom=True,
+    explains=True)  # fmt: skip
+APISERVICES: Final = Resource("apiregistration.k8s.io", ("v1",), "apiservices", "APIService",
+    o.ApiService, "whether the API of metrics that an autoscaler asks answers", namespaced=False,
+    explains=True)  # fmt: skip
+NETWORKPOLICIES: Final = Resource("networking.k8s.io", ("v1",), "networkpolicies", "NetworkPolicy",
+    o.NetworkPolicy, "whether a policy stops a connection that times out",
+    explains=True)  # fmt: skip
 
 ON_DEMAND: Final[tuple[Resource[KubeObject], ...]] = (
     VOLUMES, ATTACHMENTS, CSINODES, STORAGECLASSES, NODEPOOLS, NODECLAIMS, QUEUES, WORKLOADS,

@@ -7,9 +7,8 @@ from typing import Final
 from reporter.catalogue import needs as n
 from reporter.catalogue import reasons
 from reporter.catalogue import resources as r
-from reporter.catalogue.pickers import picker_suppression_of
 from reporter.catalogue.resources import SHARED
-from reporter.catalogue.suppression import SUPPRESSION, pod_rows_of
+from reporter.catalogue.suppression import PICKER_ROWS, SUPPRESSION, pod_rows_of
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Reason
 from reporter.model.stack import Controller, Need, RequiredKind, StackRows
@@ -21,93 +20,38 @@ BBR: Final = "bbr"
 _ISTIOD: Final = ("istiod_deployment", "istio_namespace")
 
 SHARED_CONTROLLERS: Final[tuple[Controller, ...]] = (
-    Controller(
-        reason=reasons.CLUSTER_ISTIO,
-        part=ISTIO,
-        deployment="istiod_deployment",
-        images=("istio/pilot",),
-        labels=("app=istiod",),
-        leases=("istio-gateway-deployment-default",),
-        observes=True,
-        namespaces="istio_namespace",
-        needs=(n.GATEWAYS_OF_ISTIO, n.DATA_PLANES_OF_ISTIO),
-        governs=True,
-        revisions=True,
-    ),
-    Controller(
-        reason=reasons.CLUSTER_GATEWAY_AUTH,
-        part=GATEWAY_AUTH,
-        names=("apikey-operator",),
-        namespaces="gateway_auth_namespace",
-        observes=True,
-        given=("gateway_auth_deployment",),  # the operator exists only together with apikey-authz
-        needs=n.OF_API_KEYS,
-        governs=True,
-    ),
-    Controller(
-        reason=reasons.CLUSTER_GATEWAY_AUTH,
-        part=GATEWAY_AUTH,
-        deployment="gateway_auth_deployment",
-        namespaces="gateway_auth_namespace",
-        needs=n.OF_API_KEYS,
-    ),
-    Controller(
-        reason=reasons.CLUSTER_GATEWAY_AUTH,
-        part=GATEWAY_AUTH,
-        deployment="azure_authz_deployment",
-        namespaces="azure_authz_namespace",
-        else_namespaces="gateway_auth_namespace",
-    ),
-    Controller(
-        reason=reasons.CLUSTER_BBR,
-        part=BBR,
-        deployment="bbr_deployment",
-        images=("gateway-api-inference-extension/bbr",),
-        namespaces="bbr_namespace",
-        needs=(n.ROUTES_BY_MODEL, n.FILTERS_OF_BBR),
-    ),
-)
+    Controller(reason=reasons.CLUSTER_ISTIO, part=ISTIO, deployment="istiod_deployment",
+        images=("istio/pilot",), labels=("app=istiod",),
+        leases=("istio-gateway-deployment-default",), observes=True, namespaces="istio_namespace",
+        needs=(n.GATEWAYS_OF_ISTIO, n.DATA_PLANES_OF_ISTIO), governs=True, revisions=True),
+    # The operator exists only together with apikey-authz.
+    Controller(reason=reasons.CLUSTER_GATEWAY_AUTH, part=GATEWAY_AUTH, names=("apikey-operator",),
+        namespaces="gateway_auth_namespace", observes=True, given=("gateway_auth_deployment",),
+        needs=n.OF_API_KEYS, governs=True),
+    Controller(reason=reasons.CLUSTER_GATEWAY_AUTH, part=GATEWAY_AUTH,
+        deployment="gateway_auth_deployment", namespaces="gateway_auth_namespace",
+        needs=n.OF_API_KEYS),
+    Controller(reason=reasons.CLUSTER_GATEWAY_AUTH, part=GATEWAY_AUTH,
+        deployment="azure_authz_deployment", namespaces="azure_authz_namespace",
+        else_namespaces="gateway_auth_namespace"),
+    Controller(reason=reasons.CLUSTER_BBR, part=BBR, deployment="bbr_deployment",
+        images=("gateway-api-inference-extension/bbr",), namespaces="bbr_namespace",
+        needs=(n.ROUTES_BY_MODEL, n.FILTERS_OF_BBR)),
+)  # fmt: skip
 
 SHARED_REQUIRED: Final[tuple[RequiredKind, ...]] = (
-    RequiredKind(
-        crd=r.GATEWAYS.crd_name,
-        owner="Gateway API",
-        part=ISTIO,
-        settings=_ISTIOD,
-        needs=(n.ROUTES, n.FILTERS_OF_HARNESS, n.DATA_PLANES),
-        only_needed=True,
-    ),
-    RequiredKind(
-        crd=r.HTTPROUTES.crd_name,
-        owner="Gateway API",
-        part=ISTIO,
-        settings=_ISTIOD,
-        needs=(n.GATEWAYS_OF_HARNESS, n.DEPLOYMENTS_OF_MODELS),
-        only_needed=True,
-    ),
-    RequiredKind(
-        crd=r.ENVOYFILTERS.crd_name,
-        owner="Istio",
-        part=ISTIO,
-        settings=_ISTIOD,
-        needs=(n.GATEWAYS_OF_HARNESS_IN_ISTIO,),
-    ),
-    RequiredKind(
-        crd=r.AUTHORIZATIONPOLICIES.crd_name,
-        owner="Istio",
-        part=ISTIO,
-        settings=_ISTIOD,
-        needs=(n.GATEWAYS_OF_HARNESS_IN_ISTIO,),
-    ),
-    RequiredKind(
-        crd=r.APIKEYS.crd_name,
-        owner="gateway authentication by API key",
-        part=GATEWAY_AUTH,
-        settings=("gateway_auth_deployment", "gateway_auth_namespace"),
-        needs=(n.FILTERS_OF_API_KEYS, n.POLICIES_OF_API_KEYS),
-        of=(GATEWAY_AUTH,),
-    ),
-)
+    RequiredKind(crd=r.GATEWAYS.crd_name, owner="Gateway API", part=ISTIO, settings=_ISTIOD,
+        needs=(n.ROUTES, n.FILTERS_OF_HARNESS, n.DATA_PLANES), only_needed=True),
+    RequiredKind(crd=r.HTTPROUTES.crd_name, owner="Gateway API", part=ISTIO, settings=_ISTIOD,
+        needs=(n.GATEWAYS_OF_HARNESS, n.DEPLOYMENTS_OF_MODELS), only_needed=True),
+    RequiredKind(crd=r.ENVOYFILTERS.crd_name, owner="Istio", part=ISTIO, settings=_ISTIOD,
+        needs=(n.GATEWAYS_OF_HARNESS_IN_ISTIO,)),
+    RequiredKind(crd=r.AUTHORIZATIONPOLICIES.crd_name, owner="Istio", part=ISTIO, settings=_ISTIOD,
+        needs=(n.GATEWAYS_OF_HARNESS_IN_ISTIO,)),
+    RequiredKind(crd=r.APIKEYS.crd_name, owner="gateway authentication by API key",
+        part=GATEWAY_AUTH, settings=("gateway_auth_deployment", "gateway_auth_namespace"),
+        needs=(n.FILTERS_OF_API_KEYS, n.POLICIES_OF_API_KEYS), of=(GATEWAY_AUTH,)),
+)  # fmt: skip
 """Only kinds whose objects the charts create or the reporter reads: healthy clusters lack others,
 such as InferenceObjective."""
 
@@ -175,7 +119,7 @@ def built_in(stacks: tuple[StackRows, ...]) -> Catalogue:
                 row
                 for stack in stacks
                 if stack.pickers
-                for row in picker_suppression_of(stack.pickers.kind)
+                for row in pod_rows_of(stack.pickers.kind, "", PICKER_ROWS)
             ),
         ),
     )

@@ -9,11 +9,12 @@ a component governs.
 
 from typing import Final
 
+from reporter.catalogue import pickers as p
 from reporter.catalogue import reasons as c
 from reporter.catalogue import resources as r
 from reporter.catalogue import runtime as t
 from reporter.model.objects import KubeObject
-from reporter.model.reason import PodSuppressionRow, Reason, SuppressionRow
+from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
 from reporter.model.subject import SubjectKind
 
@@ -60,26 +61,16 @@ _OF_PODS: Final = (
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     *of_pods(*_OF_PODS),
-    SuppressionRow(
-        c.CLUSTER_ISTIO,
-        (c.HARNESS_GATEWAY_CLASS, c.HARNESS_GATEWAY_PROGRAMMING),
-        "istiod writes the Accepted and Programmed conditions of Gateways",
-    ),
-    SuppressionRow(
-        c.CLUSTER_GATEWAY_AUTH,
-        (c.HARNESS_API_KEY, c.HARNESS_EXT_AUTHZ),
-        "apikey-operator writes the status of APIKeys and owns the provider",
-    ),
+    SuppressionRow(c.CLUSTER_ISTIO, (c.HARNESS_GATEWAY_CLASS, c.HARNESS_GATEWAY_PROGRAMMING),
+        "istiod writes the Accepted and Programmed conditions of Gateways"),
+    SuppressionRow(c.CLUSTER_GATEWAY_AUTH, (c.HARNESS_API_KEY, c.HARNESS_EXT_AUTHZ),
+        "apikey-operator writes the status of APIKeys and owns the provider"),
     missing_kind(r.APIKEYS, c.HARNESS_API_KEY),
-    missing_kind(
-        r.GATEWAYS,
-        c.HARNESS_GATEWAY_CLASS,
-        c.HARNESS_GATEWAY_PROGRAMMING,
-        c.HARNESS_GATEWAY_DATA_PLANE,
-    ),
+    missing_kind(r.GATEWAYS, c.HARNESS_GATEWAY_CLASS, c.HARNESS_GATEWAY_PROGRAMMING,
+        c.HARNESS_GATEWAY_DATA_PLANE),
     missing_kind(r.ENVOYFILTERS, c.HARNESS_CATCH_ALL),
     missing_kind(r.AUTHORIZATIONPOLICIES, c.HARNESS_EXT_AUTHZ),
-)
+)  # fmt: skip
 
 
 _OF_SERVING: Final = (
@@ -92,49 +83,48 @@ _OF_PAGES: Final = (*_OF_SERVING, t.KV_TRANSFER, t.SCHEDULER_STUCK)
 _NOT_READY: Final = "not ready"
 """Placeholder for a stack's own reason for pods that are not Ready."""
 
-_ROWS: Final[tuple[PodSuppressionRow, ...]] = (
-    PodSuppressionRow(
-        _NOT_READY, (t.SCRAPE_FAILING, *_OF_PAGES), "a pod that is not Ready is not in service"
-    ),
-    PodSuppressionRow(
-        t.DOWNLOAD_SLOW, (t.SCRAPE_FAILING, *_OF_SERVING), "the pod still loads its weights"
-    ),
-    PodSuppressionRow(
-        t.DOWNLOAD_STALLED, (t.SCRAPE_FAILING, *_OF_SERVING), "the pod still loads its weights"
-    ),
-    PodSuppressionRow(
-        t.DOWNLOAD_STALLED, (t.DOWNLOAD_SLOW,), "a download that is stalled is slow too"
-    ),
-    PodSuppressionRow(t.SCRAPE_FAILING, _OF_PAGES, "there are no metrics to judge"),
-    PodSuppressionRow(
-        t.ENGINE_UNHEALTHY, (t.ENGINE_STALLED,), "it is the same fault, with better evidence"
-    ),
-    PodSuppressionRow(
-        t.ENGINE_STALLED,
+_ROWS: Final[tuple[SuppressionRow, ...]] = (
+    SuppressionRow(_NOT_READY, (t.SCRAPE_FAILING, *_OF_PAGES),
+        "a pod that is not Ready is not in service"),
+    SuppressionRow(t.DOWNLOAD_SLOW, (t.SCRAPE_FAILING, *_OF_SERVING),
+        "the pod still loads its weights"),
+    SuppressionRow(t.DOWNLOAD_STALLED, (t.SCRAPE_FAILING, *_OF_SERVING),
+        "the pod still loads its weights"),
+    SuppressionRow(t.DOWNLOAD_STALLED, (t.DOWNLOAD_SLOW,),
+        "a download that is stalled is slow too"),
+    SuppressionRow(t.SCRAPE_FAILING, _OF_PAGES, "there are no metrics to judge"),
+    SuppressionRow(t.ENGINE_UNHEALTHY, (t.ENGINE_STALLED,),
+        "it is the same fault, with better evidence"),
+    SuppressionRow(t.ENGINE_STALLED,
         (t.KV_CACHE, t.BACKLOG, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY),
-        "the gauges of an engine that makes no steps are frozen",
-    ),
-    PodSuppressionRow(
-        t.KV_TRANSFER,
-        (t.ERROR_RATE, t.SCHEDULER_STUCK),
-        "requests whose KV cache does not arrive wait, or fail",
-    ),
-    PodSuppressionRow(
-        t.KV_CACHE, (t.PREEMPTION, t.LATENCY), "a full cache makes requests wait and preempts them"
-    ),
-    PodSuppressionRow(
-        t.BACKLOG, (t.LATENCY,), "requests that wait in a growing queue are answered late"
-    ),
-)
+        "the gauges of an engine that makes no steps are frozen"),
+    SuppressionRow(t.KV_TRANSFER, (t.ERROR_RATE, t.SCHEDULER_STUCK),
+        "requests whose KV cache does not arrive wait, or fail"),
+    SuppressionRow(t.KV_CACHE, (t.PREEMPTION, t.LATENCY),
+        "a full cache makes requests wait and preempts them"),
+    SuppressionRow(t.BACKLOG, (t.LATENCY,),
+        "requests that wait in a growing queue are answered late"),
+)  # fmt: skip
 
 
-def pod_rows_of(kind: SubjectKind, not_ready: str) -> tuple[PodSuppressionRow, ...]:
+PICKER_ROWS: Final = (
+    SuppressionRow(p.NO_ENDPOINTS, (p.STALE_METRICS, p.SCHEDULING_FAILING, p.SHEDDING),
+        "without an endpoint it has nothing to choose from"),
+    SuppressionRow(p.STALE_METRICS, (p.SHEDDING,),
+        "endpoints with stale metrics count as full, so that it refuses early"),
+)  # fmt: skip
+"""The same between faults of one endpoint picker."""
+
+
+def pod_rows_of(
+    kind: SubjectKind, not_ready: str, rows: tuple[SuppressionRow, ...] = _ROWS
+) -> tuple[SuppressionRow, ...]:
     """Return the rows for subjects of a kind; `not_ready` replaces the placeholder."""
     return tuple(
-        PodSuppressionRow(
+        SuppressionRow(
             not_ready if row.upstream == _NOT_READY else t.of_kind(row.upstream, kind),
             tuple(t.of_kind(each, kind) for each in row.downstream),
             row.why,
         )
-        for row in _ROWS
+        for row in rows
     )

@@ -23,7 +23,7 @@ from reporter.model.evidence import ForeignEvent
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Condition, NodeClaim, NodePool, Pod, amounts
 from reporter.model.subject import ObjectRef
-from reporter.model.text import clean, cut, detail
+from reporter.model.text import clean, cut, detail, quoted
 from reporter.snapshot.snapshot import Snapshot
 
 _QUOTED_BYTES: Final = 260
@@ -213,8 +213,7 @@ def _others(snapshot: Snapshot, kind: str) -> Iterator[ForeignEvent]:
 
 
 def _quoted(text: str) -> str:
-    message = clean(text.removeprefix("Failed to schedule pod, "))
-    return cut(message, _QUOTED_BYTES).rstrip(". ")
+    return quoted(text.removeprefix("Failed to schedule pod, "), _QUOTED_BYTES)
 
 
 def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
@@ -269,21 +268,14 @@ def _pool_of(part: str, snapshot: Snapshot) -> str:
 def _limits(pool: NodePool | None, pod: Pod, *, sure: bool = True) -> Diagnosis | None:
     if pool is None:
         return None
-    used = amounts(pool.status.resources)
-    asks = pod.spec.demand
-    over = [
-        (name, most)
-        for name, most in sorted(
-            amounts(pool.spec.limits).items(), key=lambda each: "/" not in each[0]
-        )
-        if used.get(name, 0.0) + asks.get(name, 0.0) > most
-    ]
-    if not over:
-        return None
-    name, most = over[0]
-    amounts_used = f"{shown(name, used.get(name, 0.0))} of {shown(name, most)} {name}"
-    found = _LIMITS_USED.of(NODEPOOLS.ref(pool), pool=pool.name, used=amounts_used)
-    return found if sure else replace(found, sureness=Sureness.LIKELY)
+    used, asks = amounts(pool.status.resources), pod.spec.demand
+    limits = sorted(amounts(pool.spec.limits).items(), key=lambda each: "/" not in each[0])
+    for name, most in limits:
+        if used.get(name, 0.0) + asks.get(name, 0.0) > most:
+            amounts_used = f"{shown(name, used.get(name, 0.0))} of {shown(name, most)} {name}"
+            found = _LIMITS_USED.of(NODEPOOLS.ref(pool), pool=pool.name, used=amounts_used)
+            return found if sure else replace(found, sureness=Sureness.LIKELY)
+    return None
 
 
 def _unusable(snapshot: Snapshot) -> Diagnosis | None:

@@ -31,7 +31,6 @@ from reporter.snapshot.snapshot import Snapshot
 
 NAME_BYTES = 253
 CRASH_LOOP: Final = "CrashLoopBackOff"
-_BAD: Final = frozenset({"Error", "OOMKilled", "DeadlineExceeded"})
 
 
 def statuses(pod: Pod) -> Iterator[ContainerStatus]:
@@ -42,24 +41,23 @@ def statuses(pod: Pod) -> Iterator[ContainerStatus]:
 
 def last_end(status: ContainerStatus) -> Terminated | None:
     """Return how a container ended, now or before its last restart, or None."""
-    now = status.state.terminated if status.state else None
-    return now or (status.last_state.terminated if status.last_state else None)
+    return status.ended or status.ended_before
 
 
 def has_run(pod: Pod) -> bool:
     """True if a container of the pod runs, or ended and was not restarted."""
-    states = (each.state for each in statuses(pod) if each.state)
-    return any(each.running or each.terminated for each in states)
+    return any(each.running or each.ended for each in statuses(pod))
 
 
 def is_error(ended: Terminated | None) -> bool:
-    return ended is not None and (ended.exit_code != 0 or ended.reason in _BAD)
+    return ended is not None and (
+        ended.exit_code != 0 or ended.reason in {"Error", "OOMKilled", "DeadlineExceeded"}
+    )
 
 
 def loops(status: ContainerStatus) -> bool:
     """True if the kubelet backs off before it restarts a container that ended too often."""
-    waiting = status.state.waiting if status.state else None
-    return waiting is not None and waiting.reason == CRASH_LOOP
+    return status.waiting is not None and status.waiting.reason == CRASH_LOOP
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +123,10 @@ class Case:
             if each.reason == reason and (not container or of_it):
                 yield each
 
-    def log(self, container: str) -> LogCause | None:
-        """Return the cause found in a container's log, or None if the log was not read."""
-        return self.snapshot.evidence.log_of(self.pod.namespace, self.pod.name, container)
+    def log(self, container: str) -> LogCause:
+        """Return what a container's log shows; nothing, not even `read`, if it was not read."""
+        found = self.snapshot.evidence.log_of(self.pod.namespace, self.pod.name, container)
+        return found or LogCause(read=False)
 
 
 _MEANING: Final = {
@@ -143,7 +142,6 @@ _MEANING: Final = {
     139: "crashed with a segmentation fault",
     143: "asked to stop",
 }
-_OUT_OF_MEMORY: Final = "OOMKilled"
 _WORDS_BYTES: Final = 240
 _RUNNING: Final = re.compile(
     r"""(?x)
@@ -158,7 +156,7 @@ _RUNNING: Final = re.compile(
 def exit_words(code: int, reason: str | None = None) -> str:
     """Return an exit code with its meaning: `exit code 143: asked to stop`."""
     meaning = _MEANING.get(code, "")
-    if reason == _OUT_OF_MEMORY:
+    if reason == "OOMKilled":
         meaning = "killed, out of memory"
     return f"exit code {code}: {meaning}" if meaning else f"exit code {code}"
 
@@ -276,11 +274,10 @@ REFUSALS: Final = (
 
 def refusal(text: str | None, namespace: str, snapshot: Snapshot) -> Diagnosis | None:
     """Return who refused a pod and why, from its controller's message; None if unknown."""
-    found = meaning(REFUSALS, text, Context(namespace=namespace), service=_service(text or ""))
-    if found is None or found.code != REFUSES_ALL:
-        return found
     service = _SERVICE.search(text or "")
-    if service is None:
+    named = f"Service {service['namespace']}/{service['name']}" if service else "its service"
+    found = meaning(REFUSALS, text, Context(namespace=namespace), service=named)
+    if found is None or found.code != REFUSES_ALL or service is None:
         return found
     ref = ObjectRef("v1", "Service", service["namespace"], service["name"])
     if why := reach.shut_off(text or "", snapshot, NoPod.API_SERVER):
@@ -311,11 +308,6 @@ def why_it_fails(text: str | None, namespace: str, snapshot: Snapshot) -> Diagno
         return found
     cause = found.cause.replace(" refuses every pod: ", " cannot be asked: ")
     return replace(found, cause=cause, shared=False)
-
-
-def _service(text: str) -> str:
-    found = _SERVICE.search(text)
-    return f"Service {found['namespace']}/{found['name']}" if found else "its service"
 
 
 def why_not_made(kind: str, owner: KubeObject | ObjectRef, snapshot: Snapshot) -> Diagnosis | None:

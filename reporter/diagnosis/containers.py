@@ -47,8 +47,6 @@ _ITS_NODE: Final = re.compile(r"\bthe node\b")
 """How signatures call the node of a container, as a log does not name it."""
 
 _NOT_STARTED: Final = "StartError"
-_HOOK_FAILED: Final = "FailedPostStartHook"
-_BY_SIGNAL: Final = frozenset({137, 143})
 _ILLEGAL: Final = 132
 _UNREAD: Final = frozenset(
     {"OOMKilled", _NOT_STARTED, "ContainerStatusUnknown", "DeadlineExceeded"}
@@ -58,7 +56,7 @@ _UNREAD: Final = frozenset(
 
 def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
     """Return why a container that is not ready does not start, or ended; None if unknown."""
-    waiting = status.state.waiting if status.state else None
+    waiting = status.waiting
     reason = (waiting.reason if waiting else None) or ""
     if waiting is not None and reason in OF_IMAGES:
         return _image(case, status, f"{reason}: {waiting.message or ''}")
@@ -66,12 +64,12 @@ def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
         return _start(case, status.name, reason, text=waiting.message)
     ended = last_end(status)
     if ended is None or not is_error(ended):
-        return _quiet_end(case, status) if ended is not None else None
+        return _quiet_end(case, status, ended) if ended is not None else None
     if ended.reason == _NOT_STARTED:
         return _start(case, status.name, _NOT_STARTED, text=ended.message)
     if ended.reason == "OOMKilled":
         return _out_of_memory(case, status, ended)
-    by_signal = ended.exit_code in _BY_SIGNAL and ended.reason != "ContainerStatusUnknown"
+    by_signal = ended.exit_code in {137, 143} and ended.reason != "ContainerStatusUnknown"
     hook = _by_hook(case, status, ended) if by_signal else None
     killed = hook or (_killed_by(case, status, ended) if by_signal else None)
     found = killed or _log(case, status, ended) or _killed_by(case, status, ended, by_time=False)
@@ -86,21 +84,18 @@ def of_its_log(case: Case, status: ContainerStatus) -> str:
     if ended.message and not any(each in ended.message for each in WRAPPERS):
         return ""
     log = case.log(status.name)
-    if log is None or not log.read:
+    if not log.read:
         return " (its log may say why)"
     return "" if log.signature else " (its log names no known cause)"
 
 
 def _image(case: Case, status: ContainerStatus, text: str) -> Diagnosis | None:
     place = case.place(status.name)
-    found = meaning(IMAGES, text, place) or meaning(
-        IMAGES, _longest(case, "Failed", status.name), place
-    )
+    longest = _longest(case, "Failed", status.name)
+    found = meaning(IMAGES, text, place) or meaning(IMAGES, longest, place)
     if found is None:
         return None
-    secret = _longest(case, "FailedToRetrieveImagePullSecret", "")
-    more = f"; {end_of(secret)}" if secret else _secrets(case)
-    more = more if found.code == "image-access" else ""
+    more = _secrets(case) if found.code == "image-access" else ""
     diagnosis = replace(found, cause=f"{case.words(status.name)}: {found.cause}{more}")
     if found.object is not None or not place.image:
         return diagnosis
@@ -111,6 +106,8 @@ def _image(case: Case, status: ContainerStatus, text: str) -> Diagnosis | None:
 
 def _secrets(case: Case) -> str:
     """Return which Secrets the pod pulls with; nodes may have credentials of their own."""
+    if secret := _longest(case, "FailedToRetrieveImagePullSecret", ""):
+        return f"; {end_of(secret)}"
     names = [each.name for each in case.pod.spec.image_pull_secrets or ()]
     return f"; the pod pulls with {some(names)}" if names else ""
 
@@ -130,25 +127,23 @@ def _start(case: Case, container: str, reason: str, *, text: str | None) -> Diag
 
 def _out_of_memory(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis:
     limit, name = case.place(status.name).limit, case.words(status.name)
+    brief = "OOMKilled"
     if limit:
+        brief, what = f"OOMKilled, limit {limit}", f"exceeds its memory limit of {limit}"
         action = f"Raise the memory limit of {name} (main memory, not the GPU's)."
-        beyond = ""
         if asked := _asked_of_memory(case.spec(status.name)):
-            beyond = f", and its {asked} alone may take as much"
+            what += f", and its {asked} alone may take as much"
             flag = asked.partition(" ")[0]
             action = f"Lower {flag}, or raise the memory limit of {name} above it."
-        cause = f"{name} exceeds its memory limit of {limit}{beyond}: OOMKilled{ending(ended)}"
-        return Diagnosis("memory", cause, f"OOMKilled, limit {limit}", action)
-    action = f"Set a memory request and limit on {name}, and look at the memory of its node."
-    victim = _victim(case, ended)
-    if victim and case.lacks_limit(status.name):
-        cause = (
-            f"{name} has no memory limit, and node {case.node} ran out of memory (the kernel ended "
-            f"{victim}): OOMKilled{ending(ended)}"
-        )
-        return Diagnosis("memory", cause, "OOMKilled", action)
-    cause = f"{name} is killed for memory: OOMKilled{ending(ended)}"
-    return Diagnosis("memory", cause, "OOMKilled", action)
+    else:
+        what = "is killed for memory"
+        action = f"Set a memory request and limit on {name}, and look at the memory of its node."
+        if (victim := _victim(case, ended)) and case.lacks_limit(status.name):
+            what = (
+                f"has no memory limit, and node {case.node} ran out of memory (the kernel ended "
+                f"{victim})"
+            )
+    return Diagnosis("memory", f"{name} {what}: OOMKilled{ending(ended)}", brief, action)
 
 
 _MIB, _GB, _GIB = 2**20, 10**9, 2**30
@@ -181,7 +176,7 @@ def _victim(case: Case, ended: Terminated) -> str:
 
 def _log(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
     log = case.log(status.name)
-    if log is None or not log.sentence or _is_beside(log, ended.message or ""):
+    if not log.sentence or _is_beside(log, ended.message or ""):
         log = _by_last_words(ended.message or "")
     if not log.sentence:
         return None
@@ -216,21 +211,20 @@ def _by_instruction(case: Case, status: ContainerStatus) -> Diagnosis:
     return Diagnosis("image", cause, lacks, action, sureness=Sureness.LIKELY)
 
 
-def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
+def _quiet_end(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
     """Return why a container that should run exits with 0, as some engines do on errors."""
     if not loops(status):
         return None
     log = case.log(status.name)
-    if log is not None and log.sentence:
+    if log.sentence:
         return _by_log(case, status.name, log, what="ends (exit code 0)")
-    ended = last_end(status)
-    if ended is not None and (hook := _by_hook(case, status, ended)):
+    if hook := _by_hook(case, status, ended):
         return hook
-    brief, sure = "ends with exit code 0", Sureness.UNKNOWN
+    brief = "ends with exit code 0"
     often = " again and again" if status.restart_count else ""
     cause = f"{case.words(status.name)} {brief}{often}, but should run"
     action = "Check its command: it does not stay in the foreground."
-    return Diagnosis("ends", cause, brief, action, sureness=sure)
+    return Diagnosis("ends", cause, brief, action, sureness=Sureness.UNKNOWN)
 
 
 def _by_log(case: Case, name: str, log: LogCause, *, what: str) -> Diagnosis:
@@ -373,7 +367,7 @@ def _by_hook(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosi
 
     Newer kubelets omit the hook's output (pkg/kubelet/kuberuntime, startContainer).
     """
-    for each in case.events_with(_HOOK_FAILED, status.name):
+    for each in case.events_with("FailedPostStartHook", status.name):
         if _is_about(each, ended):
             plain = each.message.strip() == "PostStartHook failed"
             output = "" if plain else f": {end_of(each.message)}"
@@ -413,7 +407,7 @@ def _killed(case: Case, spec: Container, kind: str, *, sureness: Sureness) -> Di
         action = (
             "Raise failureThreshold or periodSeconds of the startupProbe, if it loads that long."
         )
-    elif spec.startup_probe is None and not _has_served(case, spec.name):
+    elif spec.startup_probe is None and not case.log(spec.name).serves:
         cause = (
             f"{by} liveness probe ({asked}){after}, while it still loads: it has no startupProbe"
         )
@@ -425,11 +419,6 @@ def _killed(case: Case, spec: Container, kind: str, *, sureness: Sureness) -> Di
             "timeoutSeconds."
         )
     return Diagnosis("probe-kill", cause, f"ended by its {kind} probe", action, sureness=sureness)
-
-
-def _has_served(case: Case, container: str) -> bool:
-    log = case.log(container)
-    return log is not None and log.serves
 
 
 def _answer(case: Case, spec: Container, kind: str) -> _Answer | None:
@@ -455,9 +444,7 @@ def unready(case: Case) -> Diagnosis | None:
 
     None if neither a probe nor a log explains it.
     """
-    running = [
-        each for each in statuses(case.pod) if each.state and each.state.running and not each.ready
-    ]
+    running = [each for each in statuses(case.pod) if each.running and not each.ready]
     others = any(each.ready for each in case.pod.status.container_statuses or ())
     found = (
         _never_ends(case, each.name) or _or_by_log(case, each, _unready(case, each, beside=others))
@@ -473,7 +460,7 @@ _VAGUE: Final = frozenset({"loading", "probe", "probe-unready", "probe-slow"})
 def _or_by_log(case: Case, status: ContainerStatus, found: Diagnosis | None) -> Diagnosis | None:
     """Return the certain cause from a container's log if its probe names none, else `found`."""
     log = case.log(status.name)
-    if log is None or not log.certain or log.loads or (found and found.code not in _VAGUE):
+    if not log.certain or log.loads or (found and found.code not in _VAGUE):
         return found
     return _by_log(case, status.name, log, what="runs and is not ready")
 
@@ -491,14 +478,13 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
     ports = [each.container_port for each in spec.ports or ()]
     elsewhere = ports and probe.port is not None and probe.port not in ports
     refused = answer is not None and answer.code == "probe-refused" and not elsewhere
-    if refused and log is not None and (at := _elsewhere(log.listens, probe.port)):
+    if refused and (at := _elsewhere(log.listens, probe.port)):
         cause = f"{name} listens on {at[0]}, and its {words} probe asks {asked}, which is refused"
         brief = f"listens on {at[0]}"
         return Diagnosis("probe-port", cause, brief, at[1], sureness=Sureness.LIKELY)
     # While KAITO's engine loads, it answers every request with 404.
-    tells = log is not None and log.loads
-    loads = starts and (answer is None or (answer.code == "probe-path" and tells))
-    if loads or (refused and (starts or not beside or tells)):
+    loads = starts and (answer is None or (answer.code == "probe-path" and log.loads))
+    if loads or (refused and (starts or not beside or log.loads)):
         return _loading(name, probe if starts else None, asked, log=log)
     if answer is None and not beside:
         return None
@@ -543,11 +529,11 @@ def _elsewhere(listens: str, port: int | None) -> tuple[str, str] | None:
     return (listens, right) if own != str(port) else None
 
 
-def _loading(name: str, starts: Probe | None, asked: str, *, log: LogCause | None) -> Diagnosis:
+def _loading(name: str, starts: Probe | None, asked: str, *, log: LogCause) -> Diagnosis:
     """Return the diagnosis that a container loads, or may, from its start-up probe and its log."""
-    shown = "its log shows that it loads" if log is not None and log.loads else ""
+    shown = "its log shows that it loads" if log.loads else ""
     stalls = ""
-    if log is not None and log.fetches:
+    if log.fetches:
         shown = f"the last step in its log is to load {log.fetches}, whose download belongs to it"
         stalls = (
             " If it does not go on, the download stalls: check egress, or set HF_HUB_DISABLE_XET=1."

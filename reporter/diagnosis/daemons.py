@@ -10,13 +10,13 @@ node that is known to lack what the DaemonSet brings, and whoever asks decides h
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from reporter.catalogue.resources import DAEMONSETS, INFERENCEPOOLS, PODS
 from reporter.diagnosis import fit
 from reporter.diagnosis.case import why_not_made
-from reporter.model.objects import DaemonSet, Node, TemplateContainer
+from reporter.model.objects import DaemonSet, Node, Pod, TemplateContainer
 from reporter.model.stack import ObjectT
 from reporter.model.text import clean
 from reporter.snapshot.index import grouped
@@ -32,8 +32,13 @@ def without_tenants(found: Iterable[ObjectT], snapshot: Snapshot) -> tuple[Objec
     return tuple(each for each in every if each.namespace not in places) or every
 
 
+def on_nodes(snapshot: Snapshot, shows: Callable[[Pod], object]) -> dict[str, tuple[Pod, ...]]:
+    """Return the pods that `shows` selects, by node, without those of tenants."""
+    pods = ((each.spec.node_name or "", each) for each in snapshot[PODS] if shows(each))
+    return {node: without_tenants(found, snapshot) for node, found in grouped(pods).items()}
+
+
 def places_of_models(snapshot: Snapshot) -> frozenset[str]:
-    """Return the namespaces that have models."""
     return snapshot.once(_places_of_models, _places_of_models)
 
 

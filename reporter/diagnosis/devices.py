@@ -21,7 +21,6 @@ from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, amount
 from reporter.model.text import clean, detail
-from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
 Ask: TypeAlias = Callable[[Pod], Diagnosis | None]
@@ -94,14 +93,10 @@ def why_missing(
         offers = f"offers none of its {shown(resource, capacity)} {resource}"
     why, action, sure = _why_none(node, resource, snapshot, ask=ask)
     cause = f"{whole} {offers}{_condition_text(node)}" + (f": {why}" if why else "")
-    brief, action = (
-        f"{name} offers no {resource}",
-        action or f"Look at the device plugin on {name}.",
-    )
-    return Diagnosis(
-        code=MISSING, cause=cause, brief=brief, object=NODES.ref(node), action=action,
-        sureness=sure, shared=True,
-    )  # fmt: skip
+    brief = f"{name} offers no {resource}"
+    action = action or f"Look at the device plugin on {name}."
+    about = NODES.ref(node)
+    return Diagnosis(MISSING, cause, brief, action, object=about, sureness=sure, shared=True)
 
 
 def _why_none(
@@ -135,18 +130,11 @@ def _of_pods(
         if (each.namespace, module) in modules and each.status.phase != "Succeeded":
             return _pod_text(f"what loads kernel module {clean(module)}", each, ask)
     for app, words in _CHAIN:
-        before = next(
-            (
-                p
-                for p in pods
-                if p.metadata.label("app") == app and not p.status.condition("Ready", "True")
-            ),
-            None,
-        )
-        if before is not None:
-            return _pod_text(words, before, ask)
+        for each in pods:
+            if each.metadata.label("app") == app and not each.is_ready:
+                return _pod_text(words, each, ask)
     plugin = next((each for each in pods if is_plugin(each) and _serves(each, resource)), None)
-    if plugin is not None and not plugin.status.condition("Ready", "True"):
+    if plugin is not None and not plugin.is_ready:
         return _pod_text("the device plugin", plugin, ask)
     if plugin is not None:
         why = f"its device plugin {plugin.name} runs and finds no device"
@@ -159,7 +147,7 @@ def behind(found: Diagnosis, snapshot: Snapshot) -> Iterator[Pod]:
     """Yield the pods whose failure a diagnosis may be about: what a node's devices need."""
     if found.code == MISSING and found.object is not None:
         for each in snapshot.entry(_plumbing, found.object.name, _plumbing) or ():
-            if not each.status.condition("Ready", "True"):
+            if not each.is_ready:
                 yield each
 
 
@@ -193,7 +181,7 @@ def _idle(resource: str, snapshot: Snapshot) -> tuple[Pod, ...]:
         each
         for node in snapshot[NODES]
         for each in by_node.get(node.name, ())
-        if is_plugin(each) and each.status.condition("Ready", "True")
+        if is_plugin(each) and each.is_ready
         if daemons.vendors(each.name) & of and not other_names([node], resource)
     )
 
@@ -201,12 +189,12 @@ def _idle(resource: str, snapshot: Snapshot) -> tuple[Pod, ...]:
 def _plumbing(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
     """Return the pods of device plugins and the GPU operator by node; cached for the pass."""
     apps = {app for app, _ in _CHAIN}
-    found = grouped(
-        (each.spec.node_name or "", each)
-        for each in snapshot[PODS]
-        if is_plugin(each) or each.metadata.label("app") in apps or each.metadata.label(_MODULE)
+    return daemons.on_nodes(
+        snapshot,
+        lambda each: (
+            is_plugin(each) or each.metadata.label("app") in apps or each.metadata.label(_MODULE)
+        ),
     )
-    return {node: daemons.without_tenants(pods, snapshot) for node, pods in found.items()}
 
 
 def _no_plugin(node: Node, resource: str, snapshot: Snapshot) -> tuple[str, str, Sureness]:
@@ -238,11 +226,9 @@ def _pod_text(words: str, pod: Pod, ask: Ask | None) -> tuple[str, str, Sureness
 def _container_state(pod: Pod) -> str:
     """Return the state of the first waiting container, in brackets, or nothing."""
     for each in statuses(pod):
-        waits = each.state.waiting if each.state and not each.ready else None
-        ended = each.last_state.terminated if waits and each.last_state else None
-        if waits is not None and waits.reason:
-            code = f", exit code {ended.exit_code}" if ended else ""
-            return f" ({clean(each.name)}: {clean(waits.reason)}{code})"
+        if each.waiting and each.waiting.reason and not each.ready:
+            code = f", exit code {each.ended_before.exit_code}" if each.ended_before else ""
+            return f" ({clean(each.name)}: {clean(each.waiting.reason)}{code})"
     return ""
 
 
@@ -269,14 +255,8 @@ def _serves(pod: Pod, resource: str) -> bool:
 def other_names(nodes: Iterable[Node], resource: str) -> str:
     """Return in brackets the other resources of the same vendor that are offered, or nothing."""
     vendor = resource.partition("/")[0]
-    found = sorted(
-        {
-            name
-            for node in nodes
-            for name, value in node.status.devices.items()
-            if value and name != resource and name.partition("/")[0] == vendor
-        }
-    )
+    offers = {name for node in nodes for name, value in node.status.devices.items() if value}
+    found = sorted(e for e in offers if e != resource and e.partition("/")[0] == vendor)
     return f" (there are {some(found)})" if found else ""
 
 

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 from reporter.catalogue.resources import NODES, SERVICES, VOLUMES
 from reporter.diagnosis import reach
 from reporter.diagnosis.case import Case
-from reporter.diagnosis.fit import some
-from reporter.diagnosis.storage import bound_claims
+from reporter.diagnosis.fit import bound_claims, some
 from reporter.model import objects as o
 from reporter.model.evidence import LogCause
 from reporter.model.text import clean, cut
@@ -94,7 +93,6 @@ _SETTINGS: Final[Mapping[str, tuple[_Setting, ...]]] = {
 _EVERY: Final = "all"
 """The value of NVIDIA_VISIBLE_DEVICES that hides nothing."""
 
-_YES: Final = frozenset({"1", "on", "true", "yes"})
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.,:/=+^-]{1,120}")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}://")
 
@@ -126,7 +124,11 @@ def _set(setting: _Setting, variables: Mapping[str, str | None]) -> Fact | None:
         if setting.empty and value == "":
             action = f"Leave {name} unset: the device plugin decides what the container sees."
             return Fact(setting.empty.format(name=name), action)
-        if not value or value == _EVERY or (setting.true and value.lower() not in _YES):
+        if (
+            not value
+            or value == _EVERY
+            or (setting.true and value.lower() not in {"1", "on", "true", "yes"})
+        ):
             continue
         found = _SCHEME.match(value)
         shown = value[found.end() :] if found else value
@@ -153,7 +155,9 @@ def _one_gpu(case: Case, container: str, _log: LogCause) -> Fact | None:
         return None
     given = f", although the pod is given {cut(clean(gpus), 80)}: "
     node = case.snapshot[NODES].get("", case.pod.spec.node_name or "")
-    if node is not None and any(key.startswith(_OF_GKE) for key in node.metadata.labels or ()):
+    if node is not None and any(
+        key.startswith("cloud.google.com/gke-") for key in node.metadata.labels or ()
+    ):
         if "LD_LIBRARY_PATH" in _variables(case, container):
             return Fact(given + "GKE mounts the driver in /usr/local/nvidia")
         return Fact(
@@ -165,9 +169,6 @@ def _one_gpu(case: Case, container: str, _log: LogCause) -> Fact | None:
     return Fact(
         f"{given}it has no runtimeClassName, and nvidia may not be the default runtime of its node"
     )
-
-
-_OF_GKE: Final = "cloud.google.com/gke-"
 
 
 def _architecture(case: Case, container: str, _log: LogCause) -> Fact:
@@ -371,14 +372,11 @@ def _addresses(case: Case, container: str, log: LogCause) -> Iterator[tuple[str,
 def _unresolved(case: Case, container: str, log: LogCause) -> Fact | None:
     """Return why a name of the cluster does not resolve, by the Services and pods that it names."""
     said = next(filter(None, map(log.values.get, ("host", "address", "name"))), "")
-    host = said or _variables(case, container).get(_LEADER, "")
+    host = said or _variables(case, container).get("LWS_LEADER_ADDRESS", "")
     own = host == case.pod.name
     asked = reach.placed(host, case.pod.namespace, case.snapshot) if host and not own else None
     why = reach.why_no_address(asked, case.snapshot) if asked else ""
     return Fact(f": {why}") if why else None
-
-
-_LEADER: Final = "LWS_LEADER_ADDRESS"
 
 
 _OTHERS: Final[Mapping[str, Callable[[Case, str, LogCause], Fact | None]]] = {

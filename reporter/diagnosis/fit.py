@@ -27,7 +27,6 @@ _STATE_TAINTS: Final = (
 )  # fmt: skip
 """Key prefixes of taints that describe the state of a node rather than its purpose."""
 
-_MACHINE: Final = "node.kubernetes.io/instance-type"
 _CORDON: Final = o.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 ACCELERATOR_LABELS: Final = (
@@ -65,8 +64,6 @@ _OF_AWS: Final = re.compile(r"(?:inf|trn)\d")
 
 PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")
 """Conditions of a node that evicts pods and accepts no new ones."""
-
-_MEMORY: Final = ("memory", "ephemeral-storage", "storage")
 
 
 class Plugin(StrEnum):
@@ -159,8 +156,7 @@ MOST_ASKED: Final = 100
 
 def asks_too_much(spec: o.PodSpec | o.DaemonTemplateSpec) -> bool:
     """Tell whether a pod has more demands than can be checked on all nodes, whoever wrote them."""
-    affinity = spec.affinity and spec.affinity.node_affinity
-    terms = (affinity.required.node_selector_terms or ()) if affinity and affinity.required else ()
+    terms = _node_terms(spec) or ()
     asked = (
         *(spec.tolerations, spec.node_selector, terms),
         *([spec.demand] if isinstance(spec, o.PodSpec) else []),
@@ -168,6 +164,12 @@ def asks_too_much(spec: o.PodSpec | o.DaemonTemplateSpec) -> bool:
         *(each.match_fields for each in terms[:MOST_ASKED]),
     )
     return sum(len(each or ()) for each in asked) > MOST_ASKED
+
+
+def _node_terms(spec: o.PodSpec | o.DaemonTemplateSpec) -> tuple[o.NodeSelectorTerm, ...] | None:
+    """Return the terms of a required node affinity, or None without one."""
+    affinity = spec.affinity and spec.affinity.node_affinity
+    return (affinity.required.node_selector_terms or ()) if affinity and affinity.required else None
 
 
 def demands_of(pod: o.Pod, snapshot: Snapshot) -> list[Demand]:
@@ -198,10 +200,9 @@ def labels_asked(spec: o.PodSpec | o.DaemonTemplateSpec) -> Iterator[Demand]:
     for key, value in sorted((spec.node_selector or {}).items()):
         requirement = o.SelectorRequirement(key, "In", frozenset((value,)))
         yield Demand(Plugin.LABEL, f"{clean(key)}={clean(value)}", requirements=(requirement,))
-    affinity = spec.affinity and spec.affinity.node_affinity
-    if not affinity or affinity.required is None:
+    terms = _node_terms(spec)
+    if terms is None:
         return
-    terms = affinity.required.node_selector_terms or ()
     if len(terms) == 1 and not terms[0].match_fields:
         for each in terms[0].match_expressions or ():
             yield Demand(Plugin.LABEL, _requirement(each), requirements=(each,))
@@ -215,22 +216,32 @@ def named_nodes(pod: o.Pod) -> Demand | None:
 
     The scheduler drops all other nodes before it filters (NodeAffinity, PreFilter).
     """
-    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
-    terms = (affinity.required.node_selector_terms or ()) if affinity and affinity.required else ()
+    terms = _node_terms(pod.spec) or ()
     if not terms or not all(each.match_fields for each in terms):
         return None
     names = tuple(o.NodeSelectorTerm(match_fields=each.match_fields) for each in terms)
     return Demand(Plugin.LABEL, written(names), terms=names)
 
 
+def claims_of(pod: o.Pod, snapshot: Snapshot) -> Iterator[o.PersistentVolumeClaim]:
+    found = (snapshot[CLAIMS].get(pod.namespace, name) for name in pod.claims)
+    yield from (each for each in found if each is not None)
+
+
+def bound_claims(pod: o.Pod, snapshot: Snapshot) -> Iterator[tuple[o.PersistentVolumeClaim, str]]:
+    """Yield the bound claims of a pod, each with the name of its volume."""
+    for claim in claims_of(pod, snapshot):
+        if claim.spec.volume_name:
+            yield claim, claim.spec.volume_name
+
+
 def _volumes(pod: o.Pod, snapshot: Snapshot) -> Iterator[Demand]:
-    for name in pod.claims:
-        claim = snapshot[CLAIMS].get(pod.namespace, name)
-        volume = claim and snapshot[VOLUMES].get("", claim.spec.volume_name)
+    for claim, name in bound_claims(pod, snapshot):
+        volume = snapshot[VOLUMES].get("", name)
         affinity = volume.spec.node_affinity if volume else None
         wanted = affinity.required if affinity else None
         if volume and wanted and wanted.node_selector_terms:
-            what = f"{clean(volume.name)} (claim {clean(name)})"
+            what = f"{clean(volume.name)} (claim {clean(claim.name)})"
             yield Demand(Plugin.VOLUME, what, terms=wanted.node_selector_terms)
 
 
@@ -297,7 +308,9 @@ def offered(node: o.Node, resource: str) -> float:
 def has_accelerator(node: o.Node, resource: str) -> bool:
     """True if the node's capacity or a label says that it has this resource."""
     labels = node.metadata.labels or {}
-    if resource.startswith("aws.amazon.com/neuron") and _OF_AWS.match(labels.get(_MACHINE, "")):
+    if resource.startswith("aws.amazon.com/neuron") and _OF_AWS.match(
+        labels.get("node.kubernetes.io/instance-type", "")
+    ):
         return True
     for begins, keys in _OF_VENDOR.items():
         if resource.startswith(begins) and any(labels.get(e, "false") != "false" for e in keys):
@@ -378,7 +391,7 @@ def _requirement(each: o.SelectorRequirement) -> str:
 
 def shown(resource: str, value: float) -> str:
     """Return an amount of a resource in readable form: `4`, `64Gi`, `500m`."""
-    if resource in _MEMORY or resource.startswith("hugepages-"):
+    if resource in ("memory", "ephemeral-storage", "storage") or resource.startswith("hugepages-"):
         gib = value / 2**30
         return f"{gib:.4g}Gi" if gib >= 1 else f"{math.ceil(value / 2**20)}Mi"
     return f"{value:.4g}" if value == int(value) or value > 1 else f"{round(value * 1000)}m"
@@ -433,7 +446,6 @@ class NodeCounts:
         return sum(n for each, n in self.by_text.items() if each.startswith(text))
 
     def lacking(self, resource: str) -> int:
-        """Return how many nodes have too little of a resource left."""
         return self.by_text.get(f"Insufficient {resource}", 0)
 
     @property

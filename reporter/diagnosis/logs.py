@@ -73,8 +73,6 @@ _PREFIXES: Final = (
     re.compile(r"\[(?P<level>[IWEF]) [\w./-]{1,80}:\d{1,6}\] ?"),
 )
 _UNWRAPPED: Final = re.compile(r"Worker failed with error '")
-_LOW: Final = frozenset({"DEBUG", "INFO", "I", "TRACE"})
-_WARNING: Final = frozenset({"WARNING", "WARN", "W"})
 _FAILURES: Final = ("Error: ", "ERROR: ", "Exception: ")
 _FRAME: Final = re.compile(r' {2,}File "|\s*[\^~]+\s*\Z|\s{2,}(?:raise\b|f["\'])')
 """Lines of a traceback without a message: also the code that raises, with its placeholders."""
@@ -88,7 +86,6 @@ _FAILED: Final = re.compile(
 )
 """The beginning of the last error line of programs in Go, C++ and Rust, and of commands."""
 
-_SEVERE: Final = frozenset({"ERROR", "CRITICAL", "FATAL", "E", "F"})
 _RANKS: Final = ("Worker", "VllmWorker", "RayWorker", "TP", "EngineCore", "APIServer")
 
 WRAPPERS: Final = (
@@ -181,12 +178,14 @@ class LogReading:
 def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     """Return the cause in the last `MOST_LINES` lines and `MOST_BYTES` characters of a log."""
     text = text[-MOST_BYTES:]
-    listens = ""
-    for each in _LISTENS.finditer(text):
-        listens = f"{each['host']}:{each['port']}"
-    loads, serves = _LOADS.search(text) is not None, _SERVES.search(text) is not None
-    fetches = _fetched(text)
-    last = tuple(cut(each, _SHOWN_BYTES) for each in clean_lines(text)[-MOST_SHOWN:])
+    listens = [f"{each['host']}:{each['port']}" for each in _LISTENS.finditer(text)]
+    seen = LogCause(
+        listens=listens[-1] if listens else "",
+        loads=_LOADS.search(text) is not None,
+        serves=_SERVES.search(text) is not None,
+        fetches=_fetched(text),
+        lines=tuple(cut(each, _SHOWN_BYTES) for each in clean_lines(text)[-MOST_SHOWN:]),
+    )
     every = list(_without_echoes(_without_afterthoughts(_lines(text))))
     lines = [each for each in every if not each.quiet]
     best = _best(_matches(lines, signatures))
@@ -198,15 +197,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     if best is None:
         first = _first_failure(lines)
         quoted = _masked(first) if first else None
-        none = LogCause(
-            listens=listens,
-            loads=loads,
-            serves=serves,
-            fetches=fetches,
-            failure=quoted.text if quoted else "",
-            lines=last,
-        )
-        return LogReading(none, quoted=quoted)
+        return LogReading(replace(seen, failure=quoted.text if quoted else ""), quoted=quoted)
     line, found, match = best
     values = {
         name: cut(redact(value).rstrip(".,;:"), _VALUE_BYTES)
@@ -215,7 +206,8 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     }
     # Messages contain no URLs, and a model's URI is clear without its scheme.
     shown = {name: _SCHEME.sub("", value) for name, value in values.items()}
-    cause = LogCause(
+    cause = replace(
+        seen,
         signature=found.id,
         kind=found.row.kind,
         sentence=cut(clean(found.cause(shown)), _SENTENCE_BYTES),
@@ -224,11 +216,6 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         symptom=found.row.sureness in _UNSURE,
         hint=found.row.sureness == "hint",
         values={name: each for name, each in values.items() if name[0] != "_"},
-        listens=listens,
-        loads=loads,
-        serves=serves,
-        fetches=fetches,
-        lines=last,
     )
     return LogReading(cause, found, _masked(line))
 
@@ -433,7 +420,7 @@ def _stripped(line: Line, level: str) -> Iterator[Line]:
                 level = level or found.get("level") or ""
                 text = text[match.end() :]
                 stripped = True
-    quiet = level.upper() in _LOW
+    quiet = level.upper() in {"DEBUG", "INFO", "I", "TRACE"}
     if quiet and not any(each in text for each in _FAILURES):
         return
     if match := _UNWRAPPED.search(text):
@@ -441,7 +428,15 @@ def _stripped(line: Line, level: str) -> Iterator[Line]:
     text = text.replace('\\"', '"').rstrip()
     if text:
         level = level.upper()
-        yield Line(line.number, text, process, second, level in _WARNING, quiet, level in _SEVERE)
+        yield Line(
+            line.number,
+            text,
+            process,
+            second,
+            level in {"WARNING", "WARN", "W"},
+            quiet,
+            level in {"ERROR", "CRITICAL", "FATAL", "E", "F"},
+        )
 
 
 class _JsonLine(msgspec.Struct):

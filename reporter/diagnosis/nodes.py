@@ -8,13 +8,11 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from reporter.catalogue.resources import PODS
-from reporter.diagnosis.daemons import without_tenants
+from reporter.diagnosis.daemons import on_nodes
 from reporter.diagnosis.devices import Ask
 from reporter.diagnosis.texts import end_of
 from reporter.model.objects import Node, Pod
 from reporter.model.text import clean
-from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
 _NETWORK_LABELS: Final = (
@@ -35,8 +33,9 @@ def why_not_ready(node: Node, snapshot: Snapshot, ask: Ask | None) -> str:
     if not pods or not has_no_network(node):
         return f" ({message})"
     why = ask(pods[0]) if ask else None
+    state = f"does not work: {why.cause}" if why and why.cause else "is not Ready"
     place = f"{pods[0].namespace}/{clean(pods[0].name)}"
-    return f" ({message}; pod {place} of its network plugin {_state(why.cause if why else '')})"
+    return f" ({message}; pod {place} of its network plugin {state})"
 
 
 def has_no_network(node: Node) -> bool:
@@ -45,23 +44,11 @@ def has_no_network(node: Node) -> bool:
     return ready is not None and _NO_NETWORK.search(ready.message or "") is not None
 
 
-def _state(cause: str) -> str:
-    return f"does not work: {cause}" if cause else "is not Ready"
-
-
 def _networks(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
     """Return the pods of network plugins that are not Ready, by node."""
-    found = grouped(
-        (each.spec.node_name or "", each)
-        for each in snapshot[PODS]
-        if each.is_placed
-        and any(each.metadata.label(key) == value for key, value in _NETWORK_LABELS)
-    )
-    return {
-        node: tuple(
-            each
-            for each in without_tenants(pods, snapshot)
-            if not each.status.condition("Ready", "True")
-        )
-        for node, pods in found.items()
-    }
+
+    def is_network(pod: Pod) -> bool:
+        return pod.is_placed and any(pod.metadata.label(key) == of for key, of in _NETWORK_LABELS)
+
+    found = on_nodes(snapshot, is_network)
+    return {node: tuple(e for e in pods if not e.is_ready) for node, pods in found.items()}

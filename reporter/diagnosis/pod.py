@@ -24,25 +24,17 @@ from itertools import takewhile
 from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.diagnosis.case import (
-    Case,
-    ending,
-    has_run,
-    is_error,
-    last_end,
-    statuses,
-    why_not_made,
-)
+from reporter.diagnosis import case as c
 from reporter.diagnosis.containers import OF_IMAGES, OF_START, of_container, unready
-from reporter.diagnosis.daemons import without_tenants
+from reporter.diagnosis.daemons import on_nodes
+from reporter.diagnosis.fit import bound_claims
 from reporter.diagnosis.scheduling import DEFAULT_SCHEDULER, why_unscheduled
-from reporter.diagnosis.storage import bound_claims, why_not_attached
+from reporter.diagnosis.storage import why_not_attached
 from reporter.diagnosis.texts import MOUNTS, NODE_REFUSALS, end_of, meaning
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
-from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
 _OF_SET_UP: Final = (
@@ -94,22 +86,20 @@ _RECREATED: Final = {
 UNSEEN_BUDGET: Final = timedelta(seconds=60)
 """How long a scheduler may take until it first sees a pod."""
 
-_GROUP: Final = "leaderworkerset.sigs.k8s.io/name"
-
 
 def diagnose(pod: Pod, snapshot: Snapshot, container: str = "") -> Diagnosis | None:
     """Return why a pod is not Ready or has ended, or None if nothing explains it.
 
     `container` is the name of the container at fault, if known.
     """
-    case = Case(pod, snapshot)
+    case = c.Case(pod, snapshot)
     if pod.status.phase == "Failed":
         return _refused(case) or _of_containers(case, container)
     first = _set_up(case) if pod.spec.node_name else _no_node(case)
     return first or _of_containers(case, container) or unready(case)
 
 
-def _refused(case: Case) -> Diagnosis | None:
+def _refused(case: c.Case) -> Diagnosis | None:
     """Return why its node rejected or evicted a pod."""
     spec, status = case.pod.spec, case.pod.status
     text = f"{status.reason or ''}: {status.message or ''}"
@@ -123,11 +113,13 @@ def _refused(case: Case) -> Diagnosis | None:
 
 def has_started(pod: Pod) -> bool:
     """True if a container of the pod runs or ever ran, so that it has a log."""
-    return has_run(pod) or any(each.restart_count > 0 or last_end(each) for each in statuses(pod))
+    return c.has_run(pod) or any(
+        each.restart_count > 0 or c.last_end(each) for each in c.statuses(pod)
+    )
 
 
-def _of_containers(case: Case, container: str) -> Diagnosis | None:
-    for status in statuses(case.pod):
+def _of_containers(case: c.Case, container: str) -> Diagnosis | None:
+    for status in c.statuses(case.pod):
         if (status.name == container) if container else not status.ready:
             found = of_container(case, status)
             if found is not None:
@@ -135,9 +127,9 @@ def _of_containers(case: Case, container: str) -> Diagnosis | None:
     return None
 
 
-def _set_up(case: Case) -> Diagnosis | None:
+def _set_up(case: c.Case) -> Diagnosis | None:
     """Return why the volumes, network or devices of a pod on a node cannot be set up."""
-    if has_run(case.pod) or _is_set_up(case.pod):
+    if c.has_run(case.pod) or _is_set_up(case.pod):
         return None
     if held := why_not_attached(case.pod, case.snapshot):
         return held
@@ -171,7 +163,7 @@ _ADD: Final = (
 )
 
 
-def _lacks_sidecar(case: Case, text: str) -> bool:
+def _lacks_sidecar(case: c.Case, text: str) -> bool:
     """Tell whether a bucket refuses a pod without the sidecar of GKE's driver (Google Cloud,
     "Configure the Cloud Storage FUSE CSI driver sidecar container").
     """
@@ -182,11 +174,11 @@ def _lacks_sidecar(case: Case, text: str) -> bool:
 
 def _is_set_up(pod: Pod) -> bool:
     """True if a container waits for what comes after volumes and network, such as its image."""
-    states = (each.state.waiting for each in statuses(pod) if each.state)
-    return any(each is not None and each.reason in OF_IMAGES | OF_START for each in states)
+    waiting = (each.waiting for each in c.statuses(pod))
+    return any(each and each.reason in OF_IMAGES | OF_START for each in waiting)
 
 
-def _mounted(case: Case, text: str) -> str:
+def _mounted(case: c.Case, text: str) -> str:
     """Return the volume in a kubelet message, with its claim and its source if they are known."""
     volume, source = _VOLUME.search(text), _SOURCE.search(text)
     name = f"volume {volume['name']}" if volume else "a volume"
@@ -196,7 +188,7 @@ def _mounted(case: Case, text: str) -> str:
     return cut(clean(f"{name} ({source['source']})" if source else name), 320)
 
 
-def _why_silent(case: Case, text: str) -> Diagnosis | None:
+def _why_silent(case: c.Case, text: str) -> Diagnosis | None:
     """Return why the pod of a storage driver on the node does not work; its socket names it.
 
     None unless exactly one unready pod of a DaemonSet on the node shares a word with the driver's
@@ -225,29 +217,21 @@ def _has_word(name: str, words: set[str]) -> bool:
     )
 
 
-def _waits_for_driver(pod: Pod, case: Case) -> bool:
+def _waits_for_driver(pod: Pod, case: c.Case) -> bool:
     """True if a pod waits for a driver's socket itself; diagnosing it could recurse endlessly."""
-    events = Case(pod, case.snapshot).events
+    events = c.Case(pod, case.snapshot).events
     return pod is case.pod or any(_SOCKET.search(each.message) for each in events)
 
 
 def _unready_daemons(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
     """Return the pods of DaemonSets that are not Ready, by node."""
-    found = grouped(
-        (each.spec.node_name, each)
-        for each in snapshot[PODS]
-        if each.spec.node_name
-        and any(one.kind == "DaemonSet" for one in each.metadata.owner_references or ())
-    )
-    return {
-        node: unready
-        for node, pods in found.items()
-        if (unready := tuple(filter(_is_unready, without_tenants(pods, snapshot))))
-    }
 
+    def is_daemon(pod: Pod) -> bool:
+        owners = pod.metadata.owner_references or ()
+        return bool(pod.spec.node_name) and any(each.kind == "DaemonSet" for each in owners)
 
-def _is_unready(pod: Pod) -> bool:
-    return pod.status.condition("Ready", "True") is None
+    found = on_nodes(snapshot, is_daemon)
+    return {node: tuple(e for e in pods if not e.is_ready) for node, pods in found.items()}
 
 
 def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
@@ -301,21 +285,21 @@ def _of_job(namespace: str, name: str, pod: Pod | None, *, snapshot: Snapshot) -
     why = diagnose(pod, snapshot) if pod is not None else None
     if pod is not None and why is not None:
         return replace(why, cause=f"pod {pod.name} of {job} fails: {why.cause}")
-    why = why_not_made("Job", ref, snapshot) if pod is None else None
+    why = c.why_not_made("Job", ref, snapshot) if pod is None else None
     if why is not None:
         return replace(why, cause=f"{job} cannot make its pods: {why.cause}")
     events = snapshot.evidence.events_about(namespace, "Job", name)
     if not any(each.reason == "BackoffLimitExceeded" for each in events):
         return None
-    ends = filter(None, map(last_end, statuses(pod))) if pod is not None else ()
-    last = next((f": its last one ended{ending(each)}" for each in ends if is_error(each)), "")
+    ends = filter(None, map(c.last_end, c.statuses(pod))) if pod is not None else ()
+    last = next((f": its last one ended{c.ending(each)}" for each in ends if c.is_error(each)), "")
     cause = f"{job} has given up, as its pods failed too often{last}"
     action = "Look at the log of a pod that failed, as long as it is there."
     return Diagnosis("job-failed", cause, f"{job} has given up", action, object=ref)
 
 
 def _controllers(pod: Pod) -> Iterator[tuple[str, str]]:
-    group = pod.metadata.label(_GROUP)
+    group = pod.metadata.label("leaderworkerset.sigs.k8s.io/name")
     if group:
         yield "LeaderWorkerSet", cut(clean(group), 253)
     for owner in pod.metadata.owner_references or ():
@@ -323,9 +307,9 @@ def _controllers(pod: Pod) -> Iterator[tuple[str, str]]:
             yield owner.kind, cut(clean(owner.name), 253)
 
 
-def _no_node(case: Case) -> Diagnosis | None:
+def _no_node(case: c.Case) -> Diagnosis | None:
     pod = case.pod
-    if any(statuses(pod)):
+    if any(c.statuses(pod)):
         return None  # a kubelet has accepted it
     unseen = pod.status.condition("PodScheduled") is None and pod.created is not None
     # A pod without a scheduler is reported after `UNSEEN_BUDGET`, so assume that age here.

@@ -2,7 +2,9 @@
 
 The scheduler ignores a gated pod; the controller that set the gate reports why on its own object.
 Volcano schedules a group of pods together or not at all: the pod that no node can take is the
-cause, and the others wait for it.
+cause, and the others wait for it. KAI is the default scheduler of Dynamo and Run:ai. Of a gang that
+is not complete it tells in Events about the PodGroup only (KAI-Scheduler,
+pkg/scheduler/cache/status_updater and pkg/scheduler/api).
 """
 
 import re
@@ -12,31 +14,20 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUES, WORKLOADS
-from reporter.diagnosis import kai
 from reporter.diagnosis.fit import shown, some
 from reporter.diagnosis.texts import Wording
+from reporter.model import objects as o
 from reporter.model.finding import Diagnosis, Sureness
-from reporter.model.objects import (
-    AdmissionCheck,
-    Condition,
-    KueueWorkload,
-    Pod,
-    PodGroup,
-    VolcanoQueue,
-    amounts,
-)
 from reporter.model.subject import ObjectRef
-from reporter.model.text import clean, cut
+from reporter.model.text import clean, cut, quoted
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
 _GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 
-_KUEUE_GATES: Final = ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")
-_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
-_GROUP_LABEL: Final = "kueue.x-k8s.io/pod-group-name"
+
 _QUOTED_BYTES: Final = 240
-_POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"
+
 _NOT_ENOUGH_QUOTA: Final = re.compile(
     r"insufficient unused quota for (?P<what>\S+) in flavor (?P<flavor>\S+?),? (?P<more>\S+) more "
     r"needed"
@@ -86,20 +77,24 @@ _OF_OTHERS: Final = Wording("gang",
 _WAITS: Final = re.compile(r"Pending|waiting for|once minAvailable is satisfied", re.IGNORECASE)
 
 
-def why_in_line(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+def why_in_line(pod: o.Pod, snapshot: Snapshot) -> Diagnosis | None:
     """Return why a gate or a queue keeps a pod from being scheduled, or None."""
     gates = [each.name for each in pod.spec.scheduling_gates or ()]
-    if any(each in _KUEUE_GATES for each in gates):
+    if any(each in ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology") for each in gates):
         return _kueue(pod, snapshot) or _OF_KUEUE.of(gates=some(gates))
     if gates:
         return _GATE.of(gates=some(gates))
     group = pod.metadata.annotation(_GROUP_NAME)
-    return _volcano(pod, group, snapshot) if group else kai.why_in_line(pod, snapshot)
+    return _volcano(pod, group, snapshot) if group else _kai(pod, snapshot)
 
 
-def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
+def _kueue(pod: o.Pod, snapshot: Snapshot) -> Diagnosis | None:
     workload = next(_workloads(pod, snapshot), None)
-    queue = workload.spec.queue_name if workload else pod.metadata.label(_QUEUE_LABEL) or ""
+    queue = (
+        workload.spec.queue_name
+        if workload
+        else pod.metadata.label("kueue.x-k8s.io/queue-name") or ""
+    )
     local = snapshot[LOCALQUEUES].get(pod.namespace, queue)
     if queue and local is None and snapshot.absence_known(LOCALQUEUES, pod.namespace, queue):
         ref = LOCALQUEUES.ref_named(pod.namespace, queue)
@@ -107,26 +102,20 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     cluster = snapshot[CLUSTERQUEUES].get("", local.spec.cluster_queue) if local else None
     inactive = cluster.status.condition("Active", "False") if cluster else None
     if cluster is not None and inactive is not None:
-        return _INACTIVE.of(
-            CLUSTERQUEUES.ref(cluster), name=cluster.name, message=_quoted(inactive)
-        )
+        ref = CLUSTERQUEUES.ref(cluster)
+        return _INACTIVE.of(ref, name=cluster.name, message=_quoted(inactive))
     if workload is None:
         return None
-    if not queue and _says_no_queue(workload):
-        return _NO_NAME.of(place=pod.namespace)
+    waits = workload.status.condition("QuotaReserved", "False")
+    if not queue and waits is not None and "LocalQueue" in (waits.message or ""):
+        return _NO_NAME.of(place=pod.namespace)  # Kueue, pkg/cache/queue, Inadmissible
     place = CLUSTERQUEUES.ref(cluster) if cluster else LOCALQUEUES.ref(local) if local else None
     return _refused(workload, queue, place)
 
 
-def _says_no_queue(workload: KueueWorkload) -> bool:
-    """True if Kueue reports a missing LocalQueue (pkg/cache/queue, Inadmissible)."""
-    condition = workload.status.condition("QuotaReserved", "False")
-    return condition is not None and "LocalQueue" in (condition.message or "")
-
-
-def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
+def _workloads(pod: o.Pod, snapshot: Snapshot) -> Iterator[o.KueueWorkload]:
     owners = [pod.metadata.uid, *(each.uid for each in pod.metadata.owner_references or ())]
-    group = pod.metadata.label(_GROUP_LABEL)
+    group = pod.metadata.label("kueue.x-k8s.io/pod-group-name")
     of_place = partial(_workloads_by_owner, pod.namespace)
     named = snapshot[WORKLOADS].get(pod.namespace, group) if group else None
     if named is not None:
@@ -137,7 +126,7 @@ def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
 
 def _workloads_by_owner(
     namespace: str, snapshot: Snapshot
-) -> Mapping[str, tuple[KueueWorkload, ...]]:
+) -> Mapping[str, tuple[o.KueueWorkload, ...]]:
     return grouped(
         (owner.uid, each)
         for each in snapshot[WORKLOADS].in_namespace(namespace)
@@ -145,11 +134,13 @@ def _workloads_by_owner(
     )
 
 
-def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -> Diagnosis | None:
+def _refused(
+    workload: o.KueueWorkload, queue: str, place_ref: ObjectRef | None
+) -> Diagnosis | None:
     """Return why Kueue does not admit a Workload, from its failing check or its conditions."""
     line = f"queue {clean(queue)}" if queue else "its queue"
     if check := _failing_check(workload):
-        message = cut(clean(check.message), _QUOTED_BYTES).rstrip(". ")
+        message = quoted(check.message, _QUOTED_BYTES)
         values = {"check": check.name, "state": check.state, "message": message, "place": line}
         at_fault = _CHECK.of(WORKLOADS.ref(workload), shared=False, **values)
         waits = "Wait for the check, or look at what it names."
@@ -177,7 +168,7 @@ def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -
     return None
 
 
-def _failing_check(workload: KueueWorkload) -> AdmissionCheck | None:
+def _failing_check(workload: o.KueueWorkload) -> o.AdmissionCheck | None:
     """Return the admission check that keeps a Workload out, or None.
 
     A Pending check counts only once quota is reserved; until then Kueue has not run it. If quota is
@@ -193,11 +184,11 @@ def _failing_check(workload: KueueWorkload) -> AdmissionCheck | None:
     return min(found, key=lambda each: states.index(each.state), default=None)
 
 
-def _quoted(condition: Condition) -> str:
-    return cut(clean(condition.message or condition.reason or ""), _QUOTED_BYTES).rstrip(". ")
+def _quoted(condition: o.Condition) -> str:
+    return quoted(condition.message or condition.reason or "", _QUOTED_BYTES)
 
 
-def _volcano(pod: Pod, name: str, snapshot: Snapshot) -> Diagnosis | None:
+def _volcano(pod: o.Pod, name: str, snapshot: Snapshot) -> Diagnosis | None:
     group = _pod_group(pod, name, snapshot)
     if group is None or group.status.phase in ("Running", "Completed"):
         return None
@@ -206,14 +197,14 @@ def _volcano(pod: Pod, name: str, snapshot: Snapshot) -> Diagnosis | None:
     return refused or _gang(pod, group, snapshot)
 
 
-def why_not_let_in(group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
+def why_not_let_in(group: o.PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     """Return why its queue does not admit a Volcano group; None if the queue is not the cause."""
     queue = snapshot[QUEUES].get("", group.spec.queue or "default")
     if queue is not None and queue.status.state == "Closed":
         return _CLOSED.of(QUEUES.ref(queue), name=queue.name)
     if queue is not None:
-        allocated, asks = amounts(queue.status.allocated), amounts(group.spec.min_resources)
-        for resource, most in sorted(amounts(queue.spec.capability).items()):
+        allocated, asks = o.amounts(queue.status.allocated), o.amounts(group.spec.min_resources)
+        for resource, most in sorted(o.amounts(queue.spec.capability).items()):
             used = allocated.get(resource, 0.0)
             if used + asks.get(resource, 0.0) > most and asks.get(resource):
                 return _FULL.of(
@@ -228,7 +219,7 @@ def why_not_let_in(group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _full_by_event(
-    group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot
+    group: o.PodGroup, queue: o.VolcanoQueue | None, snapshot: Snapshot
 ) -> Diagnosis | None:
     """Return a diagnosis if Volcano's Event says that the queue is full.
 
@@ -241,25 +232,27 @@ def _full_by_event(
     if full is None:
         return None
     place = f"queue {clean(queue.name)}" if queue else "its queue"
-    capability = amounts(queue.spec.capability) if queue else {}
-    unnamed = sorted(amounts(group.spec.min_resources).keys() - capability) if capability else []
+    capability = o.amounts(queue.spec.capability) if queue else {}
+    unnamed = sorted(o.amounts(group.spec.min_resources).keys() - capability) if capability else []
     ref, message = QUEUES.ref(queue) if queue else None, cut(clean(full.message), _QUOTED_BYTES)
     wording = _UNNAMED if unnamed else _KEPT_OUT
     return wording.of(ref, place=place, message=message, names=some(unnamed))
 
 
-def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
-    found: dict[str, list[Pod]] = {}
-    for each in snapshot[PODS].in_namespace(namespace):
-        group = each.metadata.annotation(_GROUP_NAME)
-        refused = each.status.condition("PodScheduled", "False")
+def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[o.Pod, ...]]:
+    def is_refused(pod: o.Pod) -> bool:
+        refused = pod.status.condition("PodScheduled", "False")
         message = (refused.message if refused else "") or ""
-        if group and refused and ("nodes are available" in message or not _WAITS.search(message)):
-            found.setdefault(group, []).append(each)
-    return found
+        own = "nodes are available" in message or not _WAITS.search(message)
+        return refused is not None and own
+
+    members = (
+        (e.metadata.annotation(_GROUP_NAME), e) for e in snapshot[PODS].in_namespace(namespace)
+    )
+    return grouped((group, each) for group, each in members if group and is_refused(each))
 
 
-def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
+def _gang(pod: o.Pod, group: o.PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     """Return Volcano's cause for the group if this pod only waits for others of its group."""
     condition = group.status.condition("Unschedulable", "True")
     scheduled = pod.status.condition("PodScheduled")
@@ -274,8 +267,65 @@ def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     return wording.of(others=others, message=_quoted(condition), name=name)
 
 
-def _pod_group(pod: Pod, name: str, snapshot: Snapshot) -> PodGroup | None:
+def _pod_group(pod: o.Pod, name: str, snapshot: Snapshot) -> o.PodGroup | None:
     # One stack reads the kind, but pods of any stack may be members of a PodGroup.
-    named = (each for each in snapshot.tables if str(each) == _POD_GROUPS)
+    named = (each for each in snapshot.tables if str(each) == "podgroups.scheduling.volcano.sh")
     found = (snapshot[each].get(pod.namespace, name) for each in named)
-    return next((each for each in found if isinstance(each, PodGroup)), None)
+    return next((each for each in found if isinstance(each, o.PodGroup)), None)
+
+
+_INCOMPLETE: Final = Wording("gang", "its gang is not complete: {message}",
+    "its gang is not complete", "Look at who makes the other pods of PodGroup {name}.")  # fmt: skip
+_GANG_OF_KAI: Final = Wording("gang",
+    "its gang needs {wanted} at once, and finds room for {few} in all: {message}",
+    "its gang finds no room together", "Free what is missing, or add nodes.")  # fmt: skip
+_OVER_QUOTA: Final = Wording("queue-quota",
+    "queue {name}: its quota is {most}, non-preemptible pods have {used} of it, and it asks for "
+    "{asks}", "queue {name} is full",
+    "Free quota, raise it, or let the workload be preempted.")  # fmt: skip
+_OVER_LIMIT: Final = Wording("queue-quota",
+    "queue {name}: its limit is {most}, {used} are used, and it asks for {asks}",
+    "queue {name} is full", "Free what the queue uses, or raise its limit.")  # fmt: skip
+
+_AMOUNT: Final = r"[^,\n]{1,60}?"
+_SAID: Final = (
+    (_OVER_QUOTA, re.compile(
+        rf"requested (?P<asks>{_AMOUNT}), but (?P<name>[^,\n]{{1,120}}?) quota is "
+        rf"(?P<most>{_AMOUNT}), while (?P<used>{_AMOUNT}) are already allocated")),
+    (_OVER_LIMIT, re.compile(
+        r"(?:^|: )(?P<name>[^:\n]{1,120}?) quota has reached the allowable limit of [\w ]{1,20}\. "
+        rf"Limit is (?P<most>{_AMOUNT}), currently (?P<used>{_AMOUNT}) allocated and workload "
+        r"requested (?P<asks>[\d.]{1,12} \w{1,8})")),
+    (_GANG_OF_KAI, re.compile(
+        r"were found for (?P<few>[1-9]\d{0,5}) pods (?:from all sub-groups )?while "
+        r"(?:sub-group (?P<part>\S{1,253}) requires )?(?P<wanted>\d{1,6}) (?:pods|are required) "
+        r"for gang scheduling\. [^:\n]{1,90}: (?P<message>[^\0]{1,240})")),
+)  # fmt: skip
+
+
+def _kai(pod: o.Pod, snapshot: Snapshot) -> Diagnosis | None:
+    """Return why the gang or the queue of a pod keeps it waiting, or None."""
+    scheduled = pod.status.condition("PodScheduled")
+    if scheduled is None:
+        return _incomplete(pod, snapshot)
+    message = (scheduled.message or "") if scheduled.status == "False" else ""
+    for wording, pattern in _SAID:
+        if found := pattern.search(message):
+            values: dict[str, str] = {
+                name: (each or "").strip(" .\n") for name, each in found.groupdict().items()
+            }
+            if wanted := values.get("wanted"):
+                values["wanted"] = (
+                    f"{wanted} pods of {values['part']}" if values["part"] else f"{wanted} pods"
+                )
+            return wording.of(None, shared=False, **values)
+    return None
+
+
+def _incomplete(pod: o.Pod, snapshot: Snapshot) -> Diagnosis | None:
+    name = pod.metadata.annotation("pod-group-name")
+    events = snapshot.evidence.events_about(pod.namespace, "PodGroup", name) if name else ()
+    if not events or events[0].reason != "NotReady":
+        return None
+    message = quoted(events[0].message, _QUOTED_BYTES)
+    return _INCOMPLETE.of(message=message, name=f"{pod.namespace}/{name}")

@@ -121,8 +121,7 @@ def why_no_address(place: Asked, snapshot: Snapshot) -> str:
                 for each in snapshot[PODS].in_namespace(place.namespace)
             )
             return f"there is no pod {clean(place.pod)}" if gone else ""
-        ready = pod.status.condition("Ready", "True")
-        return "" if ready else f"pod {clean(place.pod)} is not ready{why}"
+        return "" if pod.is_ready else f"pod {clean(place.pod)} is not ready{why}"
     return "" if selects_ready(service, snapshot) is not False else f"no pod is ready{why}"
 
 
@@ -149,11 +148,10 @@ def _ready(service: o.Service, snapshot: Snapshot) -> Iterator[o.Pod]:
         return
     selector = o.LabelSelector(match_labels=service.spec.selector)
     pods = snapshot[PODS].each_selected(service.namespace, selector)
-    yield from (each for each in pods if each.status.condition("Ready", "True"))
+    yield from (each for each in pods if each.is_ready)
 
 
 def of_address(address: str, snapshot: Snapshot) -> o.Service | None:
-    """Return the Service with a cluster IP."""
     return snapshot.entry("cluster IPs", address, _by_address)
 
 
@@ -333,10 +331,11 @@ def _agents(snapshot: Snapshot) -> tuple[o.Pod, ...] | None:
     if not snapshot.absence_known(PODS, _SYSTEM):
         return None
     found = (each for each in snapshot[PODS].in_namespace(_SYSTEM) if not each.spec.host_network)
-    return tuple(islice((each for each in found if each.name.startswith(_AGENT)), _MOST))
+    return tuple(
+        islice((each for each in found if each.name.startswith("konnectivity-agent-")), _MOST)
+    )
 
 
 _SYSTEM: Final = "kube-system"
-_AGENT: Final = "konnectivity-agent-"
 _NAME: Final = "kubernetes.io/metadata.name"
 """The label with its name that the API server gives each namespace."""

@@ -37,7 +37,6 @@ _UNSEEN: Final = timedelta(seconds=30)
 """A running scheduler has seen a pod within this time."""
 
 _FOR_WANT_OF_NODES: Final = ("node-full", devices.ABSENT, "resource-size")
-_CONTROL_PLANE: Final = "node-role.kubernetes.io/"
 
 _NO_SCHEDULER: Final = Wording("no-scheduler",
     "no scheduler {name} has seen it: none of that name runs, or it does not work",
@@ -209,7 +208,6 @@ class _Nodes:
         self._refusing: dict[fit.Demand, frozenset[str]] = {}
 
     def refusing(self, demand: fit.Demand) -> frozenset[str]:
-        """Return the names of the nodes that do not meet a demand."""
         if demand not in self._refusing:
             if len(self._refusing) >= _REMEMBERED:
                 self._refusing.clear()
@@ -283,7 +281,6 @@ class _NodeCheck:
         return all(few <= counts.lacking(what) <= max(few, late) + free for few, what in never)
 
     def diagnosis(self) -> Diagnosis | None:
-        """Return the cause that the existing nodes show, or None."""
         never = self._never()
         able = [each for each in self.nodes if not self.unmet[each.name]]
         found = self._room(able) if able else self._state() or never or self._excluding()
@@ -525,7 +522,11 @@ class _NodeCheck:
 
     def _chosen(self) -> list[Node]:
         """Return the nodes that the pod asks for by their hostname, if it asks so."""
-        hosts = [e for e in self.demands if e.plugin is fit.Plugin.LABEL and e.keys == [_HOSTNAME]]
+        hosts = [
+            e
+            for e in self.demands
+            if e.plugin is fit.Plugin.LABEL and e.keys == ["kubernetes.io/hostname"]
+        ]
         return [node for node in self.nodes if hosts and all(e.is_met(node) for e in hosts)]
 
     def _apart(self) -> Diagnosis | None:
@@ -542,11 +543,12 @@ class _NodeCheck:
 
     def _of_control_plane(self, node: Node) -> bool:
         return any(
-            t.key.startswith(_CONTROL_PLANE) for d in self.unmet[node.name] for t in d.taints(node)
+            t.key.startswith("node-role.kubernetes.io/")
+            for d in self.unmet[node.name]
+            for t in d.taints(node)
         )
 
 
-_HOSTNAME: Final = "kubernetes.io/hostname"
 _MACHINE: Final = "node.kubernetes.io/instance-type"
 
 _MEND: Final = {

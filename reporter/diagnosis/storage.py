@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 
 from reporter.catalogue import resources as r
 from reporter.diagnosis import daemons
-from reporter.diagnosis.fit import is_ready, some
+from reporter.diagnosis.fit import bound_claims, claims_of, is_ready, some
 from reporter.diagnosis.texts import Wording
 from reporter.model.evidence import ForeignEvent
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import PersistentVolumeClaim, Pod
-from reporter.model.text import clean, cut
+from reporter.model.text import clean, cut, quoted
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 
@@ -91,14 +91,12 @@ _OF_MANY: Final = frozenset(
 )
 """Words in the names of many provisioners."""
 
-_SYSTEM: Final = "kube-system"
 _SLOW: Final = Wording(SLOW,
     "no volume is made for its claim {name} on the node that was chosen: its "
     "provisioner {provisioner} does not finish", "claim {name} has no volume",
     "Look at the provisioner's log, and at pods that it makes.", Sureness.LIKELY)  # fmt: skip
 _PROVISIONING: Final = timedelta(minutes=2)
 _QUOTED_BYTES: Final = 260
-_ATTACH: Final = ("FailedAttachVolume", "FailedMount")
 
 
 def why_claim_waits(pod: Pod, snapshot: Snapshot, *, message: str = "") -> Diagnosis | None:
@@ -109,12 +107,9 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, message: str = "") -> Diagn
     if missing := _missing(pod, snapshot, message):
         return missing
     gone = _NO_VOLUME.search(message)
-    for name in pod.claims:
-        claim = snapshot[r.CLAIMS].get(pod.namespace, name)
-        if claim is None:
-            continue
+    for claim in claims_of(pod, snapshot):
         if claim.status.phase == "Lost" or (gone and claim.spec.volume_name == gone[1]):
-            return _LOST.of(r.CLAIMS.ref(claim), name=name)
+            return _LOST.of(r.CLAIMS.ref(claim), name=claim.name)
         waits = claim.status.phase != "Bound" and not claim.spec.volume_name
         if waits and (why := _pending(claim, snapshot)) is not None:
             return why
@@ -137,21 +132,18 @@ def _missing(pod: Pod, snapshot: Snapshot, message: str) -> Diagnosis | None:
         return _CLAIM_ENDS.of(ref, name=missing[1])
     others = snapshot.entry(_namespaces_of_claims, missing[1], _namespaces_of_claims) or ()
     found = _NO_CLAIM.of(ref, name=missing[1])
-    if len(others) != 1:
-        return found
-    cause = f"{found.cause}; namespace {clean(others[0])} has one of that name"
-    return replace(found, cause=cause)
+    more = f"; namespace {clean(others[0])} has one of that name" if len(others) == 1 else ""
+    return replace(found, cause=found.cause + more)
 
 
 def _not_finished(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     """Return which claim has no volume although the scheduler has chosen a node for the pod."""
-    for name in pod.claims:
-        claim = snapshot[r.CLAIMS].get(pod.namespace, name)
-        if claim is not None and not claim.spec.volume_name:
+    for claim in claims_of(pod, snapshot):
+        if not claim.spec.volume_name:
             wanted = claim.spec.storage_class_name or ""
             found = snapshot[r.STORAGECLASSES].get("", wanted)
             of = found.provisioner if found else f"of class {wanted or '(the default one)'}"
-            return _SLOW.of(r.CLAIMS.ref(claim), name=name, provisioner=of)
+            return _SLOW.of(r.CLAIMS.ref(claim), name=claim.name, provisioner=of)
     return None
 
 
@@ -168,7 +160,7 @@ def helpers(found: Diagnosis, snapshot: Snapshot) -> Iterator[Pod]:
     named = chain(*(snapshot.entry(_unplaced, each, _unplaced) or () for each in sorted(words)))
     for each in {(one.namespace, one.name): one for one in named}.values():
         place = each.namespace
-        trusted = place == _SYSTEM or words & set(place.split("-"))
+        trusted = place == "kube-system" or words & set(place.split("-"))
         if claim and place != claim.namespace and trusted:
             yield each
 
@@ -196,24 +188,19 @@ def _pending(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Diagnosis | No
         if event.reason == "FailedBinding" and "no storage class is set" in event.message:
             return _NAMES_NO_CLASS.of(r.CLAIMS.ref(claim), name=claim.name)
         if event.reason == "ProvisioningFailed":
-            message = event.message
-            of_access = _OF_ACCESS.search(message) and _REFUSED.search(message)
-            if of_access and (modes := _shared_modes(claim)):
-                kind = f"its class {claim.spec.storage_class_name or '(the default one)'}"
-                return _NOT_SHARED.of(
-                    r.CLAIMS.ref(claim),
-                    name=claim.name,
-                    kind=kind,
-                    modes=modes,
-                    message=_quoted(event),
-                )
-            return _NOT_MADE.of(r.CLAIMS.ref(claim), name=claim.name, message=_quoted(event))
+            modes = [e for e in _SHARED_MODES if e in (claim.spec.access_modes or ())]
+            of_access = _OF_ACCESS.search(event.message) and _REFUSED.search(event.message)
+            return (_NOT_SHARED if of_access and modes else _NOT_MADE).of(
+                r.CLAIMS.ref(claim),
+                name=claim.name,
+                kind=f"its class {claim.spec.storage_class_name or '(the default one)'}",
+                modes=" and ".join(modes),
+                message=_quoted(event),
+            )
     return _by_class(claim, events, snapshot)
 
 
-def _shared_modes(claim: PersistentVolumeClaim) -> str:
-    modes = ("ReadWriteMany", "ReadOnlyMany")
-    return " and ".join(each for each in modes if each in (claim.spec.access_modes or ()))
+_SHARED_MODES: Final = ("ReadWriteMany", "ReadOnlyMany")
 
 
 def _by_class(
@@ -244,13 +231,13 @@ def _no_class(claim: PersistentVolumeClaim, name: str) -> Diagnosis:
 
 def _quoted(event: ForeignEvent) -> str:
     text = clean(event.message)
-    return cut(text.partition("rpc error: ")[2] or text, _QUOTED_BYTES).rstrip(". ")
+    return quoted(text.partition("rpc error: ")[2] or text, _QUOTED_BYTES)
 
 
 def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     """Return why a volume is not attached or mounted for a pod that has not run any container."""
     for event in snapshot.evidence.events_of("Pod", pod):
-        if event.reason not in _ATTACH:
+        if event.reason not in ("FailedAttachVolume", "FailedMount"):
             continue
         if "Multi-Attach" in event.message or "Waiting for detach" in event.message:
             return _elsewhere(pod, event, snapshot)
@@ -273,14 +260,6 @@ def _attach_error(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> str:
             if here and error and error.message:
                 return cut(clean(error.message), _QUOTED_BYTES)
     return _quoted(event)
-
-
-def bound_claims(pod: Pod, snapshot: Snapshot) -> Iterator[tuple[PersistentVolumeClaim, str]]:
-    """Yield the bound claims of a pod, each with the name of its volume."""
-    for name in pod.claims:
-        claim = snapshot[r.CLAIMS].get(pod.namespace, name)
-        if claim is not None and claim.spec.volume_name:
-            yield claim, claim.spec.volume_name
 
 
 class _Held(NamedTuple):
@@ -311,13 +290,9 @@ def _elsewhere(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
     return _held(pod, _Held(claims[0] if claims else None, volume), snapshot, event=event)
 
 
-def _users_of_claims(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
-    found: dict[str, list[Pod]] = {}
-    for each in snapshot[r.PODS].in_namespace(namespace):
-        if each.is_placed:
-            for name in each.claims:
-                found.setdefault(name, []).append(each)
-    return found
+def _users_of_claims(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
+    pods = snapshot[r.PODS].in_namespace(namespace)
+    return grouped((name, each) for each in pods if each.is_placed for name in each.claims)
 
 
 def _held(
@@ -327,9 +302,10 @@ def _held(
     claim, volume, node = held.claim, held.volume, held.node
     of_claims = partial(_users_of_claims, pod.namespace)
     name = claim.name if claim is not None else ""
+    of_claim = snapshot.entry(("users of claims", pod.namespace), name, of_claims) or ()
     users = [
         each
-        for each in snapshot.entry(("users of claims", pod.namespace), name, of_claims) or ()
+        for each in of_claim
         if each.name != pod.name and each.spec.node_name != pod.spec.node_name
     ]
     named = _BY_PODS.search(event.message) if event else None
@@ -338,10 +314,8 @@ def _held(
     where = node or "another node"
     what = f"its volume {volume}" + (f" (claim {claim.name})" if claim else "")
     there = snapshot[r.NODES].get("", node) if node else None
-    dead = bool(node) and (
-        (there is None and snapshot.absence_known(r.NODES,
-            name=node)) or (there is not None and not is_ready(there))
-    )  # fmt: skip
+    gone = bool(node) and there is None and snapshot.absence_known(r.NODES, name=node)
+    dead = gone or (there is not None and not is_ready(there))
     beside = claim is not None and any(each.name == holder and _twins(each, pod) for each in users)
     found = (_OF_DEAD_NODE if dead else _OF_REPLICA if beside else _ATTACHED).of(
         r.CLAIMS.ref(claim) if claim else None,

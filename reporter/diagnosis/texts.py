@@ -21,7 +21,6 @@ _QUOTED_BYTES: Final = 160
 _VALUE_BYTES: Final = 200
 _BRIEF_BYTES: Final = 80
 _CORE: Final = ("Node", "Secret", "ConfigMap", "ResourceQuota", "ServiceAccount")
-_OF_CLUSTER: Final = frozenset({"Node"})
 
 
 class Wording(NamedTuple):
@@ -437,7 +436,7 @@ def _diagnosis(row: TextRow, groups: Mapping[str, str], place: Context) -> Diagn
     values = {**place.values, **found}
     kind = found.get("kind", "") if row.about == "kind" else row.about
     name = place.node if kind == "Node" else found.get("name", "")
-    namespace = "" if kind in _OF_CLUSTER else place.namespace
+    namespace = "" if kind == "Node" else place.namespace
     return Diagnosis(
         code=row.code,
         cause=row.cause.format_map(values),

@@ -10,22 +10,13 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Final
 
-from reporter.catalogue.resources import (
-    APISERVICES,
-    AUTOSCALERS,
-    BY_NAME,
-    CLAIMS,
-    NETWORKPOLICIES,
-    NODECLAIMS,
-    ON_DEMAND,
-    PODS,
-)
+from reporter.catalogue import resources as r
 from reporter.diagnosis import daemons, devices, reach
 from reporter.diagnosis.case import Case, last_end, statuses
+from reporter.diagnosis.fit import bound_claims
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Sureness
 from reporter.model.objects import ContainerStatus, KubeObject, Pod
-from reporter.model.objects.pods import ContainerState
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served, Snapshot
@@ -98,28 +89,25 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
         namespace = _namespace(each)
         if namespace and _is_open(each):
             faults.setdefault(namespace, set()).add((each.key, each.since))
-        if each.related.kind == PODS.kind and each.disposition in _OPEN:
+        if each.related.kind == r.PODS.kind and each.disposition in _OPEN:
             named.setdefault(namespace, {})[each.related.name] = None
     pods = {each: _pods(snapshot, each, named.get(each, ())) for each in faults}
+    at_hand = list(chain.from_iterable(pods.values()))
     # Last log lines are shown even for pods whose faults are explained.
     explained = [
         pod
         for namespace in sorted(named.keys() - faults.keys())
         for name in list(named[namespace])[:MOST_PODS]
-        if (pod := snapshot[PODS].get(namespace, name))
+        if (pod := snapshot[r.PODS].get(namespace, name))
     ]
-    waiting = [pod for pod in chain.from_iterable(pods.values()) if pod.status.phase == _PENDING]
+    waiting = [pod for pod in at_hand if pod.status.phase == _PENDING]
     beyond = tuple(islice(_beyond(report, snapshot), MOST_PODS))
     for other in beyond:
         faults.setdefault(other.namespace, set()).add(other.metadata.uid)
     namespaces = {namespace: frozenset(found) for namespace, found in faults.items()}
     of_nodes = [
-        *(waiting if _serves(snapshot, NODECLAIMS) else ()),
-        *(
-            pod
-            for pod in chain(chain.from_iterable(pods.values()), explained)
-            if _lacked_memory(pod, snapshot)
-        ),
+        *(waiting if _serves(snapshot, r.NODECLAIMS) else ()),
+        *(pod for pod in (*at_hand, *explained) if _lacked_memory(pod, snapshot)),
     ]
     causes: frozenset[object] = frozenset(pod.metadata.uid for pod in of_nodes)
     if _lacks_machines(report, snapshot):
@@ -130,17 +118,15 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
         namespaces=namespaces,
         pods=pods,
         logs=tuple(
-            chain.from_iterable(
-                islice(wanted_logs(pod), _MOST_CONTAINERS)
-                for pod in chain(
-                    chain.from_iterable(pods.values()),
-                    (each for each in beyond if isinstance(each, Pod)),
-                    explained,
-                )
-            )
+            run
+            for pod in (*at_hand, *beyond, *explained)
+            if isinstance(pod, Pod)
+            for run in islice(wanted_logs(pod), _MOST_CONTAINERS)
         ),
         resources=tuple(_resources(report, snapshot, waits=bool(waiting))),
-        volumes=tuple(dict.fromkeys(_volumes(snapshot, waiting))),
+        volumes=tuple(
+            dict.fromkeys(name for pod in waiting for _, name in bound_claims(pod, snapshot))
+        ),
         at_fault=at_fault
         | {each.namespace for each in beyond}
         | ({OF_NODES} if OF_NODES in namespaces else frozenset()),
@@ -149,11 +135,11 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
 
 def _lacks_machines(report: Report, snapshot: Snapshot) -> bool:
     """True if NodeClaims may say why a model has no pod yet: KAITO asks for them itself."""
-    return _serves(snapshot, NODECLAIMS) and any(map(_is_not_of_a_pod, report.findings))
+    return _serves(snapshot, r.NODECLAIMS) and any(map(_is_not_of_a_pod, report.findings))
 
 
 def _is_not_of_a_pod(finding: ResolvedFinding) -> bool:
-    return _is_open(finding) and finding.related.kind != PODS.kind
+    return _is_open(finding) and finding.related.kind != r.PODS.kind
 
 
 def _lacked_memory(pod: Pod, snapshot: Snapshot) -> bool:
@@ -184,7 +170,7 @@ def _is_open(finding: ResolvedFinding) -> bool:
 
 
 def _pods(snapshot: Snapshot, namespace: str, first: Iterable[str]) -> tuple[Pod, ...]:
-    table = snapshot[PODS]
+    table = snapshot[r.PODS]
     named = [pod for name in first if (pod := table.get(namespace, name))]
     names = {each.name for each in named}
     others = (
@@ -195,35 +181,27 @@ def _pods(snapshot: Snapshot, namespace: str, first: Iterable[str]) -> tuple[Pod
     return (*named, *others)[:MOST_PODS]
 
 
-_OF_OTHERS: Final = (*BY_NAME, AUTOSCALERS, APISERVICES, NETWORKPOLICIES)
+_OF_OTHERS: Final = (*r.BY_NAME, r.AUTOSCALERS, r.APISERVICES, r.NETWORKPOLICIES)
 """Read for other reasons than a pod that waits."""
 
 
 def _resources(
     report: Report, snapshot: Snapshot, *, waits: bool
 ) -> Iterator[Resource[KubeObject]]:
-    for each in ON_DEMAND if waits else ():
+    for each in r.ON_DEMAND if waits else ():
         if each not in _OF_OTHERS and (not each.custom or _serves(snapshot, each)):
             yield each
     if not waits and _lacks_machines(report, snapshot):
-        yield NODECLAIMS
+        yield r.NODECLAIMS
     if any(
         each.disposition in _OPEN and reach.TIMED_OUT.search(each.message)
         for each in report.findings
     ):
-        yield NETWORKPOLICIES
+        yield r.NETWORKPOLICIES
 
 
 def _serves(snapshot: Snapshot, resource: Resource[KubeObject]) -> bool:
     return snapshot.discovery.state(resource.crd_name) is Served.SERVED
-
-
-def _volumes(snapshot: Snapshot, pods: Iterable[Pod]) -> Iterator[str]:
-    for pod in pods:
-        for name in pod.claims:
-            claim = snapshot[CLAIMS].get(pod.namespace, name)
-            if claim and claim.spec.volume_name:
-                yield claim.spec.volume_name
 
 
 def wanted_logs(pod: Pod) -> Iterator[WantedRun]:
@@ -236,7 +214,7 @@ def wanted_logs(pod: Pod) -> Iterator[WantedRun]:
     done = {
         each.name
         for each in pod.status.init_container_statuses or ()
-        if each.state and each.state.terminated and each.state.terminated.exit_code == 0
+        if each.ended and each.ended.exit_code == 0
     }
     for each in statuses(pod):
         if each.name not in done - sidecars and (runs := _runs(each)):
@@ -245,15 +223,12 @@ def wanted_logs(pod: Pod) -> Iterator[WantedRun]:
 
 
 def _runs(container: ContainerStatus) -> tuple[bool, ...]:
-    state = container.state or ContainerState()
-    last = container.last_state or ContainerState()
     if container.ready:
         return ()
-    if state.terminated:
+    if container.ended:
         return (False,)
-    if state.running:
-        return (True, False) if last.terminated else (False,)
-    return (True,) if last.terminated else ()
+    before = (True,) if container.ended_before else ()
+    return (*before, False) if container.running else before
 
 
 def together(found: Iterable[LogCause]) -> LogCause:

@@ -1,13 +1,13 @@
 """The closed vocabulary of reasons: the built-in ones and those that users declare."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
 from reporter.model.objects import KubeObject
-from reporter.model.reason import PodSuppressionRow, Reason, SuppressionRow
+from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
 from reporter.model.stack import StackRows
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
@@ -114,7 +114,7 @@ class Catalogue:
     suppression: tuple[SuppressionRow, ...]
     resources: tuple[Resource[KubeObject], ...]
     stacks: tuple[StackRows, ...] = ()
-    pod_suppression: tuple[PodSuppressionRow, ...] = ()
+    pod_suppression: tuple[SuppressionRow, ...] = ()
     declared: tuple[Declared, ...] = ()
     upstream_reasons: frozenset[str] = field(init=False)
     _by_name: Mapping[str, Reason] = field(init=False, repr=False)
@@ -125,15 +125,12 @@ class Catalogue:
     _of_subject: Mapping[SubjectKind, tuple[Resource[KubeObject], ...]] = field(
         init=False, repr=False
     )
-    _pod_upstreams: Mapping[str, tuple[PodSuppressionRow, ...]] = field(init=False, repr=False)
+    _pod_upstreams: Mapping[str, tuple[SuppressionRow, ...]] = field(init=False, repr=False)
     _of_kind: Mapping[str, tuple[Resource[KubeObject], ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         by_name = {reason.name: reason for reason in self.reasons}
-        upstreams: dict[str, tuple[SuppressionRow, ...]] = defaultdict(tuple)
-        for row in self.suppression:
-            for name in row.downstream:
-                upstreams[name] += (row,)
+        upstreams = _by_downstream(self.suppression)
         rests_on = {
             reason.name: reason.all_reads.union(
                 *(by_name[row.upstream].reads for row in upstreams.get(reason.name, ()))
@@ -144,10 +141,6 @@ class Catalogue:
         for reason in self.reasons:
             if reason.blocks_ready or reason.says_ready:
                 of_ready[reason.subject_kind] += (reason,)
-        pod_upstreams: dict[str, tuple[PodSuppressionRow, ...]] = defaultdict(tuple)
-        for pod_row in self.pod_suppression:
-            for name in pod_row.downstream:
-                pod_upstreams[name] += (pod_row,)
         of_kind: dict[str, tuple[Resource[KubeObject], ...]] = defaultdict(tuple)
         for resource in self.resources:
             of_kind[resource.kind] += (resource,)
@@ -156,11 +149,11 @@ class Catalogue:
             ("upstream_reasons", frozenset(row.upstream for row in self.suppression)),
             ("_by_name", by_name),
             ("_ranks", {name: rank for rank, name in enumerate(by_name)}),
-            ("_upstreams", dict(upstreams)),
+            ("_upstreams", upstreams),
             ("_rests_on", rests_on),
             ("_of_ready", dict(of_ready)),
             ("_of_subject", self._subjects()),
-            ("_pod_upstreams", dict(pod_upstreams)),
+            ("_pod_upstreams", _by_downstream(self.pod_suppression)),
         ):
             object.__setattr__(self, name, value)
 
@@ -220,7 +213,7 @@ class Catalogue:
     def stack_of(self, kind: SubjectKind) -> StackRows | None:
         return next((each for each in self.stacks if kind in each.kinds), None)
 
-    def pod_upstreams_of(self, name: str) -> tuple[PodSuppressionRow, ...]:
+    def pod_upstreams_of(self, name: str) -> tuple[SuppressionRow, ...]:
         return self._pod_upstreams.get(name, ())
 
     @property
@@ -230,3 +223,11 @@ class Catalogue:
         All scraped kinds have the same such reasons, and one setting applies to all of them.
         """
         return next(each.scraped.kind for each in self.stacks if each.scraped)
+
+
+def _by_downstream(rows: Iterable[SuppressionRow]) -> dict[str, tuple[SuppressionRow, ...]]:
+    found: dict[str, tuple[SuppressionRow, ...]] = defaultdict(tuple)
+    for row in rows:
+        for name in row.downstream:
+            found[name] += (row,)
+    return dict(found)

@@ -149,8 +149,7 @@ _WAYS: Final[Mapping[Fails, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 """Commands to follow `describe`, by failure mode: those for a pod, and those for its workload."""
 
 _DESCRIBE: Final = "{place}describe {resource} {name}"
-_STATUS: Final = "{place}get {resource} {name} {conditions}"
-_CUSTOM: Final = (_DESCRIBE, _STATUS)
+_CUSTOM: Final = (_DESCRIBE, "{place}get {resource} {name} {conditions}")
 _PARENTS: Final = (_DESCRIBE, "{place}get {resource} {name} -o jsonpath='{{.status.parents}}'")
 _PLAIN: Final = (_DESCRIBE, "{place}get {resource} {name} -o yaml")
 

@@ -136,7 +136,6 @@ def template_of(value: object) -> Template:
 
 
 def paths_in(part: object) -> Iterator[Path]:
-    """Yield the paths in a part of a description."""
     if isinstance(part, Path):
         yield part
     elif isinstance(part, Template):

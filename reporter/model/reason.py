@@ -121,7 +121,8 @@ class Reason:
 class SuppressionRow:
     """While `upstream` fires, `downstream` is suppressed for the subjects that it governs.
 
-    `crd` narrows a row of `clusterCRDMissing` to one CustomResourceDefinition.
+    A row about metrics of pods counts within one pod. `crd` narrows a row of `clusterCRDMissing` to
+    one CustomResourceDefinition.
     """
 
     upstream: str
@@ -133,12 +134,3 @@ class SuppressionRow:
     def key(self) -> tuple[str, str]:
         """The upstream reason, and the CustomResourceDefinition that the row is limited to."""
         return self.upstream, self.crd
-
-
-@dataclass(frozen=True, slots=True)
-class PodSuppressionRow:
-    """While `upstream` fires for a pod, `downstream` is suppressed for that pod only."""
-
-    upstream: str
-    downstream: tuple[str, ...]
-    why: str

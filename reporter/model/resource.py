@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from reporter.model.objects import KubeObject
@@ -15,7 +15,7 @@ _LONGEST_NAME: Final = 253
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Resource(Generic[ObjectT_co]):
     """One resource: how it is addressed, how it is decoded, and why it is read.
 
@@ -39,9 +39,10 @@ class Resource(Generic[ObjectT_co]):
     versions: tuple[str, ...]
     plural: str
     kind: str
-    namespaced: bool
     type: type[ObjectT_co]
     purpose: str
+    _: KW_ONLY
+    namespaced: bool = True
     label_selector: str = ""
     custom: bool = False
     stack: str = ""

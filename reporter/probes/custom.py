@@ -7,18 +7,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from reporter.model.catalogue import Catalogue, CustomComponent, CustomCondition, Declared
+from reporter.model.catalogue import Catalogue, CustomCondition, Declared
 from reporter.model.finding import Evaluation, Finding
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.paths import condition_of, generation_of
 from reporter.model.resource import Resource
-from reporter.model.subject import CLUSTER, Layer, Subject, SubjectKind, crd_ref
+from reporter.model.subject import CLUSTER, Layer, Subject, crd_ref
 from reporter.model.text import clean, cut, detail
 from reporter.probes.scope import Probe, Scope, contained_probe, joined, of_workload
-from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.components import managed_namespaces, namespace_ref
-from reporter.workload.owners import DeclaredWorkload, judge_workload, owning_subject
+from reporter.workload.owners import (
+    DeclaredWorkload,
+    first_there,
+    judge_workload,
+    owning_subject,
+)
 from reporter.workload.replica_faults import MISSING, WorkloadFault
 
 
@@ -44,15 +48,11 @@ def probe_condition(scope: DeclaredScope) -> Iterator[Finding]:
     if rule is None or resource is None:
         return
     table = scope.snapshot[resource]
-    failing = table.chosen((rule.type, rule.status), lambda objects: _failing(objects, rule))
-    if not failing:
-        return
-    of_rule = _RuleScope(component, resource, scope.snapshot, scope.settings)
-    for obj in failing:
-        subject = of_rule.subject_of(obj)
+    for obj in table.chosen((rule.type, rule.status), lambda objects: _failing(objects, rule)):
+        subject = _subject_of(obj, resource, rule.subject_label, scope=scope)
         condition = condition_of(obj, rule.type)
         if subject is not None and condition is not None:
-            yield of_rule.finding(obj, condition, subject)
+            yield _of_condition(obj, condition, subject, resource=resource, scope=scope)
 
 
 def _failing(objects: Iterable[KubeObject], rule: CustomCondition) -> Iterator[KubeObject]:
@@ -64,69 +64,52 @@ def _failing(objects: Iterable[KubeObject], rule: CustomCondition) -> Iterator[K
             yield obj
 
 
-@dataclass(frozen=True, slots=True)
-class _RuleScope:
-    """One rule over the objects of one snapshot."""
+def _subject_of(
+    obj: KubeObject, resource: Resource[KubeObject], label: str, *, scope: DeclaredScope
+) -> Subject | None:
+    """Return the subject of a finding about an object, or None if it has no subject."""
+    component, catalogue = scope.declared.component, scope.settings.catalogue
+    if component.layer is Layer.CLUSTER:
+        return CLUSTER
+    if component.layer is Layer.HARNESS:
+        return Subject.of_namespace(obj.namespace)
+    kind = catalogue[component.reason].subject_kind
+    if label:
+        name = obj.metadata.label(label)
+        return Subject(kind, obj.namespace, name) if name else None
+    return owning_subject(resource, obj, kind, snapshot=scope.snapshot, catalogue=catalogue)
 
-    component: CustomComponent
-    resource: Resource[KubeObject]
-    snapshot: Snapshot
-    settings: EvaluationSettings
 
-    @property
-    def _subject_kind(self) -> SubjectKind:
-        return self.settings.catalogue[self.component.reason].subject_kind
-
-    def subject_of(self, obj: KubeObject) -> Subject | None:
-        """Return the subject of a finding about an object, or None if it has no subject."""
-        rule = self.component.condition
-        match self.component.layer:
-            case Layer.CLUSTER:
-                return CLUSTER
-            case Layer.HARNESS:
-                return Subject.of_namespace(obj.namespace)
-            case _ if rule is not None and rule.subject_label:
-                name = obj.metadata.label(rule.subject_label)
-                return Subject(self._subject_kind, obj.namespace, name) if name else None
-            case _:
-                return owning_subject(
-                    self.resource,
-                    obj,
-                    self._subject_kind,
-                    snapshot=self.snapshot,
-                    catalogue=self.settings.catalogue,
-                )
-
-    def finding(self, obj: KubeObject, condition: Condition, subject: Subject) -> Finding:
-        """Return the finding about a failing object."""
-        related = self.resource.ref(obj)
-        reason = detail(condition.reason, condition.message)
-        fault = f"{condition.type} is {condition.status}"
-        namespace = obj.namespace or self.settings.release_namespace
-        return Finding(
-            reason=self.component.reason,
-            subject=subject,
-            involved=namespace_ref(self.snapshot, namespace),
-            related=related,
-            message=clean(
-                f"{self._title(subject)}{related}: {fault}" + (f", {reason}" if reason else "")
-            ),
-            cause=cut(
-                clean(" ".join((fault, f"({condition.reason})" * bool(condition.reason)))),
-                _CAUSE_BYTES,
-            ),
-            transition=condition.last_transition_time,
-            created=obj.created,
-            governs=bool(self.component.suppresses),
-            sustains=is_outdated(self.resource, obj, condition, catalogue=self.settings.catalogue),
-        )
-
-    def _title(self, subject: Subject) -> str:
-        """Return the start of the message: the subject, unless that is the object itself."""
-        kinds = {each.kind for each in self.settings.catalogue.of_subject(subject.kind)}
-        if not kinds or self.resource.kind in kinds:
-            return ""
-        return f"{min(kinds)} {subject.namespace}/{subject.name}: "
+def _of_condition(
+    obj: KubeObject,
+    condition: Condition,
+    subject: Subject,
+    *,
+    resource: Resource[KubeObject],
+    scope: DeclaredScope,
+) -> Finding:
+    component, catalogue = scope.declared.component, scope.settings.catalogue
+    related = resource.ref(obj)
+    kinds = {each.kind for each in catalogue.of_subject(subject.kind)}
+    # The message begins with the subject, unless that is the object itself.
+    title = f"{min(kinds)} {subject.namespace}/{subject.name}: " if kinds else ""
+    reason = detail(condition.reason, condition.message)
+    fault = f"{condition.type} is {condition.status}"
+    text = f"{related}: {fault}" + (f", {reason}" if reason else "")
+    return Finding(
+        reason=component.reason,
+        subject=subject,
+        involved=namespace_ref(scope.snapshot, obj.namespace or scope.settings.release_namespace),
+        related=related,
+        message=clean(text if resource.kind in kinds else f"{title}{text}"),
+        cause=cut(
+            clean(" ".join((fault, f"({condition.reason})" * bool(condition.reason)))), _CAUSE_BYTES
+        ),
+        transition=condition.last_transition_time,
+        created=obj.created,
+        governs=bool(component.suppresses),
+        sustains=is_outdated(resource, obj, condition, catalogue=catalogue),
+    )
 
 
 def is_outdated(
@@ -190,7 +173,8 @@ def _places(
     if workload.component.layer is Layer.CLUSTER:
         found = workload.found(snapshot)
         if found is not None or workload.is_missing(snapshot):
-            yield CLUSTER, found.namespace if found else workload.home(snapshot), found
+            home = first_there(workload.workload.namespaces, snapshot)
+            yield CLUSTER, found.namespace if found else home, found
         return
     wanted = workload.workload.namespaces
     for namespace in (each.name for each in managed_namespaces(snapshot)):

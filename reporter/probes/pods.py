@@ -12,14 +12,7 @@ from reporter.catalogue import runtime
 from reporter.catalogue.pickers import NO_ENDPOINTS, PICKER_NAMES, SCHEDULING_FAILING, STALE_METRICS
 from reporter.catalogue.resources import PODS
 from reporter.metrics.samples.window import MetricFault, PodSamples, PodVerdict
-from reporter.model.finding import (
-    Derived,
-    Evaluation,
-    Finding,
-    InconclusiveReasons,
-    ReadyEvidence,
-    ServingEvidence,
-)
+from reporter.model import finding as f
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.stack import ScrapedPickers
 from reporter.model.subject import ObjectRef
@@ -92,7 +85,7 @@ def pod_finding(
     text: str,
     cause: str,
     **overrides: Unpack[FaultFields],
-) -> Finding:
+) -> f.Finding:
     """Return the finding about a pod at fault.
 
     `overrides` replace fields of the fault. A fault of a pod that had worked is independent: the
@@ -137,7 +130,7 @@ def metric_finding(
     *,
     lingers: bool = False,
     role: str = "",
-) -> Finding:
+) -> f.Finding:
     """Return the finding about a fault that was found in the metrics of a pod.
 
     `role` is put before the pod in the message and ends with a space, if pods have several roles.
@@ -157,14 +150,14 @@ def metric_finding(
 
 def inconclusive_pods(
     scope: SubjectScope[KubeObject], pods: tuple[Pod, ...], *, waits: bool = False
-) -> InconclusiveReasons:
+) -> f.InconclusiveReasons:
     """Return the reasons that cannot be judged of each pod now; `waits` as in `metric_faults`."""
     return _inconclusive(scope, running(pods), frozenset(runtime.ROWS), waits=waits)
 
 
 def _inconclusive(
     scope: SubjectScope[KubeObject], pods: Iterable[Pod], every: frozenset[str], *, waits: bool
-) -> InconclusiveReasons:
+) -> f.InconclusiveReasons:
     if not scope.samples.scraping:
         return {}
     kind = scope.subject.kind
@@ -183,13 +176,13 @@ def judged(
     scope: ScopeT,
     probes: Iterable[Probe[ScopeT]],
     *,
-    ready: Iterable[ReadyEvidence],
-    serving: Iterable[ServingEvidence],
+    ready: Iterable[f.ReadyEvidence],
+    serving: Iterable[f.ServingEvidence],
     pods: tuple[Pod, ...],
     waits: bool = False,
     pickers: ScrapedPickers | None = None,
-    derived: tuple[Derived, ...] = (),
-) -> Evaluation:
+    derived: tuple[f.Derived, ...] = (),
+) -> f.Evaluation:
     """Return the evaluation of a model by its probes and the metrics of its pods and pickers."""
     findings = chain.from_iterable(probe(scope) for probe in probes)
     inconclusive = inconclusive_pods(scope, pods, waits=waits)
@@ -207,7 +200,7 @@ _UNREAD: Final = frozenset({runtime.SCRAPE_FAILING, runtime.METRICS_MISSING})
 
 def probe_pickers(
     scope: SubjectScope[KubeObject], row: ScrapedPickers, pods: Iterable[Pod]
-) -> Iterator[Finding]:
+) -> Iterator[f.Finding]:
     """Yield a finding for each fault in the metrics of a picker.
 
     Without a Ready model pod a picker has nothing to pick. A picker that is not Ready itself is
@@ -228,14 +221,14 @@ def probe_pickers(
 
 def inconclusive_pickers(
     scope: SubjectScope[KubeObject], row: ScrapedPickers
-) -> InconclusiveReasons:
+) -> f.InconclusiveReasons:
     """Return the reasons that cannot be judged of each picker now."""
     return _inconclusive(scope, _pickers(scope, row), frozenset(PICKER_NAMES), waits=False)
 
 
 def as_picked(
-    scope: SubjectScope[KubeObject], row: ScrapedPickers, serving: Iterable[ServingEvidence]
-) -> Iterator[ServingEvidence]:
+    scope: SubjectScope[KubeObject], row: ScrapedPickers, serving: Iterable[f.ServingEvidence]
+) -> Iterator[f.ServingEvidence]:
     """Yield the evidence, not reached if no Ready picker knows an endpoint.
 
     Such a picker answers requests itself, with 503 (Gateway API Inference Extension v1.5,

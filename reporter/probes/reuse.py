@@ -85,7 +85,6 @@ class Readers:
         return () if one is None else (one, *self._others.get(cell, ()))
 
     def add(self, answers: Mapping[Subject, KeptAnswer]) -> None:
-        """Add the cells that new answers depend on."""
         for key, each in answers.items():
             self._added += len(each.cells)
             for cell in each.cells:

@@ -102,7 +102,6 @@ class Scope:
 
     @property
     def basis(self) -> ScopeFields:
-        """The fields that narrower scopes take over."""
         return {
             "snapshot": self.snapshot,
             "settings": self.settings,
@@ -218,7 +217,6 @@ def evaluated(
     derived: tuple[Derived, ...] = (),
     serving: Iterable[ServingEvidence] = (),
 ) -> Evaluation:
-    """Return the evaluation of one model."""
     return Evaluation(
         findings=tuple(findings),
         ready=tuple(ready),

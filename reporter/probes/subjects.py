@@ -92,7 +92,9 @@ def _judged(
     """Yield the subjects of a resource, except those in unselected or ending namespaces and those
     that are judged as part of another model.
     """
-    snapshot, wrapping = scope.snapshot, wrapping_kinds(scope)
+    snapshot = scope.snapshot
+    resources = scope.settings.catalogue.resources
+    wrapping = {(each.group, each.kind): each for each in resources if each.wraps is not None}
     for obj in snapshot[resource]:
         if is_subject is not None and not is_subject(obj):
             continue
@@ -108,15 +110,6 @@ def _question(
 ) -> Question:
     rests_on = (Cell(resource, How.NAME, (obj.namespace, obj.name)),)
     return Question(subject_of(resource, obj), ask, rests_on)
-
-
-def wrapping_kinds(scope: Scope) -> Mapping[tuple[str, str], Resource[KubeObject]]:
-    """Return the resources whose models may consist of another stack's, by group and kind."""
-    return {
-        (each.group, each.kind): each
-        for each in scope.settings.catalogue.resources
-        if each.wraps is not None
-    }
 
 
 def is_wrapped(

@@ -174,17 +174,14 @@ class _Loader:
     def _take_items(
         self, value: dump_served.Json, source: str, kind: str = "", *, api_version: str = ""
     ) -> None:
-        items = value.get("items")
-        if items is None:
-            items = []
+        items = [] if value.get("items") is None else value["items"]
+        of = (api_version.rpartition("/")[0], kind) if kind else None
         if not isinstance(items, list):
             self.skip_text(source, "items of a list is not a list")
-            if kind:
-                self._mark_partial([(api_version.rpartition("/")[0], kind)], source)
+            if of:
+                self._mark_partial([of], source)
             return
-        if kind:
-            self._list(api_version.rpartition("/")[0], kind)
-        elif named := self.wanted.of_file(source):
+        if named := of or self.wanted.of_file(source):
             self._list(*named)
         kinds = Counter(each for each in map(dump_served.kind_of, items) if each)
         for found in (each for each, count in kinds.items() if count > 1):
@@ -296,9 +293,7 @@ class _Loader:
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             cause = describe_malformed(error) if isinstance(error, RecursionError) else str(error)
             self.skip_text(source, cut(clean(cause), _CAUSE_BYTES))
-            self._skip(
-                resource, dump_served.part(value, "metadata"), "it cannot be written as JSON"
-            )
+            self._skip(resource, value.get("metadata"), "it cannot be written as JSON")
             return
         obj = decode_object(resource, raw)
         if isinstance(obj, SkippedObject) and not obj.name:

@@ -146,7 +146,6 @@ _FIELDS: Final = frozenset({
 _OF_THE_CLUSTER: Final = frozenset(
     {"Node", "Pod", "Namespace", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"}
 )
-_GROUPS: Final = frozenset({"", "apps", "batch"})
 _LATER: Final = timedelta(minutes=10)
 """How much later than the cluster's newest time another time may be: two heartbeats."""
 
@@ -161,11 +160,10 @@ class DumpClock:
 
     def note(self, value: Mapping[str, object], group: str = "", kind: str = "") -> datetime | None:
         newest = max(_times(value), default=None)
-        metadata = value.get("metadata")
-        created = metadata.get("creationTimestamp") if isinstance(metadata, dict) else None
+        created = part(value, "metadata", "creationTimestamp")
         moment = _moment(created) if isinstance(created, str) else None
         own = [moment] if moment else []
-        if kind in _OF_THE_CLUSTER and group in _GROUPS:
+        if kind in _OF_THE_CLUSTER and group in {"", "apps", "batch"}:
             status = value.get("status")
             own += _times(status)
             self._heartbeats |= kind == "Node" and _has_heartbeat(status)
@@ -182,7 +180,7 @@ class DumpClock:
 
 
 def _has_heartbeat(status: object) -> bool:
-    conditions = status.get("conditions") if isinstance(status, dict) else None
+    conditions = part(status, "conditions")
     each = conditions if isinstance(conditions, list) else []
     return any(isinstance(one, dict) and "lastHeartbeatTime" in one for one in each)
 

@@ -154,7 +154,6 @@ class Snapshot:
         return self.state(resource).served is not Served.UNKNOWN
 
     def absent(self, resource: Resource[KubeObject]) -> bool:
-        """True if the cluster does not serve the kind."""
         return self.state(resource).served is Served.ABSENT
 
     def absence_known(
@@ -185,7 +184,7 @@ class Snapshot:
             return False
         if state.served is Served.ABSENT or self.covered is None or not resource.namespaced:
             return True
-        return namespace in self.covered or self._lacks_namespace(namespace)
+        return namespace in self.covered or self.lacks(NAMESPACES, "", namespace)
 
     def lacks(self, resource: Resource[KubeObject], namespace: str, name: str) -> bool:
         """True if an object is known not to exist."""
@@ -217,10 +216,6 @@ class Snapshot:
     def skips(self, resource: Resource[KubeObject], ref: ObjectRef) -> bool:
         found = self._malformed.get((str(resource), ref.namespace), ())
         return ref.kind == resource.kind and any(each.name == ref.name for each in found)
-
-    def _lacks_namespace(self, name: str) -> bool:
-        known = self.absence_known(NAMESPACES, name=name)
-        return known and self[NAMESPACES].get("", name) is None
 
 
 LogKey = tuple[str, str, str]
@@ -293,15 +288,13 @@ class Learned:
     ) -> None:
         """Drop all evidence except that of these namespaces, containers and Leases."""
         self._leases = {key: each for key, each in self._leases.items() if key in leases}
-        old, old_logs = self._events.keys() - set(namespaces), self._logs.keys() - set(logs)
-        for namespace in old:
-            del self._events[namespace]
-        for key in old_logs:
-            del self._logs[key]
+        known = len(self._events) + len(self._logs)
+        self._events = {key: each for key, each in self._events.items() if key in namespaces}
+        self._logs = {key: each for key, each in self._logs.items() if key in logs}
         if not namespaces:
             self._tables = {key: each for key, each in self._tables.items() if key is AUTOSCALERS}
             self._states = {key: each for key, each in self._states.items() if key is AUTOSCALERS}
-        if old or old_logs:
+        if len(self._events) + len(self._logs) < known:
             self._evidence = None
 
     def last_lines(self, key: LogKey) -> tuple[str, ...]:

@@ -84,7 +84,6 @@ def why_refused(
 
 
 def last_made(route: HttpRoute, snapshot: Snapshot) -> datetime | None:
-    """Return when the newest of the InferencePools of a route was created."""
     made = (
         snapshot[each].get(namespace, name)
         for each in (INFERENCEPOOLS, FORMER_POOLS)

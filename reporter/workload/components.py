@@ -4,7 +4,6 @@ cluster needs one or its CustomResourceDefinition.
 Also: the workload namespaces, references to Namespaces, and the pods of endpoint pickers.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -26,8 +25,10 @@ from reporter.model.subject import ObjectRef
 from reporter.model.text import detail, remembered
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import NOT_READ, Served, Snapshot
 from reporter.workload.deployment import is_available
+from reporter.workload.owners import first_there
 from reporter.workload.replica_faults import pods_of
 
 
@@ -140,9 +141,7 @@ class ControlPlaneComponent:
         """Return the namespace where it is or belongs: the first candidate that exists."""
         for deployment in self.found(snapshot):
             return deployment.namespace
-        table = snapshot[r.NAMESPACES]
-        existing = (each for each in self.namespaces if table.get("", each))
-        return next(existing, self.namespaces[0])
+        return first_there(self.namespaces, snapshot)
 
     def sole_place(self, snapshot: Snapshot, there: str = "") -> str:
         """Return the only namespace that needs it; empty if it belongs there or must exist.
@@ -181,7 +180,7 @@ def maker_restarted(
     for deployment in chain.from_iterable(each.found(snapshot) for each in makers):
         pods = pods_of(deployment.spec.selector, deployment.namespace, snapshot)
         for status in chain.from_iterable(pod.status.container_statuses or () for pod in pods):
-            ended = status.last_state.terminated if status.last_state else None
+            ended = status.ended_before
             at = ended.finished_at if ended else None
             if ended and at and since and timedelta(0) <= at - since <= _MAKING:
                 why = detail(ended.reason, f"exit code {ended.exit_code}")
@@ -237,16 +236,14 @@ _MARKS: Final = ("app", "app.kubernetes.io/name", "control-plane")
 
 def _by_mark(snapshot: Snapshot) -> Mapping[str, tuple[o.Deployment, ...]]:
     """Return the Deployments by the ends of their images' paths, and by some labels."""
-    found: dict[str, list[o.Deployment]] = defaultdict(list)
-    for deployment in snapshot[r.DEPLOYMENTS]:
-        containers = deployment.spec.template.spec.containers or ()
-        for end in {end for each in containers for end in _ends_of(each.image)}:
-            found[end].append(deployment)
-        labels = deployment.metadata.labels or {}
-        for key in _MARKS:
-            if key in labels:
-                found[f"{key}={labels[key]}"].append(deployment)
-    return {mark: tuple(deployments) for mark, deployments in found.items()}
+    return grouped((mark, each) for each in snapshot[r.DEPLOYMENTS] for mark in _marks_of(each))
+
+
+def _marks_of(deployment: o.Deployment) -> set[str]:
+    containers = deployment.spec.template.spec.containers or ()
+    labels = deployment.metadata.labels or {}
+    ends = {end for each in containers for end in _ends_of(each.image)}
+    return ends | {f"{key}={labels[key]}" for key in _MARKS if key in labels}
 
 
 @remembered(4096, characters=512)
@@ -385,9 +382,7 @@ def is_left_out(namespace: str, snapshot: Snapshot, settings: EvaluationSettings
     return not _selector(settings.model_namespaces).matches(labels)
 
 
-@lru_cache(maxsize=16)
-def _selector(text: str) -> o.LabelSelector:
-    return parse_selector(text)
+_selector = lru_cache(maxsize=16)(parse_selector)
 
 
 def managed_namespaces(snapshot: Snapshot) -> tuple[o.Namespace, ...]:

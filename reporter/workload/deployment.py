@@ -25,19 +25,10 @@ from reporter.model.objects import Condition, DaemonSet, Deployment, Labels, Pod
 from reporter.model.text import detail
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload import pod as p
 from reporter.workload import replica_faults as faults
-from reporter.workload.pod import (
-    NOT_SET_UP,
-    STARTING,
-    UNSCHEDULABLE,
-    asked_to_end,
-    began_on_its_node,
-    fault_of,
-    is_ready,
-)
 
 _TEXT_BYTES: Final = 300
-_EXCEEDED: Final = "ProgressDeadlineExceeded"
 
 
 def is_available(deployment: Deployment) -> bool:
@@ -137,7 +128,9 @@ def _is_stale(workload: Deployment | DaemonSet | StatefulSet) -> bool:
 def exceeded_deadline(deployment: Deployment) -> Condition | None:
     """Return the condition that says that a rollout is past its deadline, if one is."""
     stopped = deployment.status.condition("Progressing", "False")
-    exceeded = stopped and stopped.reason == _EXCEEDED and not _is_stale(deployment)
+    exceeded = (
+        stopped and stopped.reason == "ProgressDeadlineExceeded" and not _is_stale(deployment)
+    )
     return stopped if exceeded else None
 
 
@@ -200,7 +193,7 @@ def _replicas_of(deployment: Deployment, snapshot: Snapshot) -> _Replicas:
             faults.cause_in_pods(pods, namespace, snapshot),
             faults.not_ready_since(pods),
             only_wait=worst is not None
-            and worst[1].severity in {STARTING, NOT_SET_UP, UNSCHEDULABLE},
+            and worst[1].severity in {p.STARTING, p.NOT_SET_UP, p.UNSCHEDULABLE},
             ending=faults.cause_in_ending(ending, snapshot) if ending else None,
             lost=lost,
             failed=faults.pods_that_failed(selector, namespace, snapshot),
@@ -368,7 +361,7 @@ def _fault_of_set(
     if refused is not None and len(pods) < workload.wanted:
         text = f"pods cannot be created: {refused.sentence}"
         cause = faults.WorkloadFault(refused.brief, text, diagnosis=refused, fails=Fails.REFUSED)
-    elif not all(map(is_ready, pods)):
+    elif not all(map(p.is_ready, pods)):
         cause = faults.cause_in_pods(pods, namespace, snapshot)
     elif rolls:
         cause = faults.WorkloadFault("old pods", "old pods are not replaced")
@@ -417,7 +410,7 @@ def _last_step(pods: Iterable[Pod], ending: Sequence[Pod], *, begun: bool) -> da
     rollout has `begun`, with a pod of the new revision, the newest pod is from the previous one.
     """
     made = [pod.created for pod in pods] if begun or ending else []
-    steps = (*map(asked_to_end, ending), *made)
+    steps = (*map(p.asked_to_end, ending), *made)
     return max((each for each in steps if each is not None), default=None)
 
 
@@ -430,16 +423,16 @@ def _began(
     replacements of pods in `ending` start later: StatefulSets and DaemonSets do not create them
     before.
     """
-    waiting = [pod for pod in pods if not is_ready(pod)]
+    waiting = [pod for pod in pods if not p.is_ready(pod)]
     nodes = snapshot[NODES]
-    made = (began_on_its_node(pod, pod.created, nodes) for pod in waiting)
-    begun = [*made, *map(asked_to_end, ending)]
+    made = (p.began_on_its_node(pod, pod.created, nodes) for pod in waiting)
+    begun = [*made, *map(p.asked_to_end, ending)]
     if not may_start or not begun or not all(map(_starts, waiting)):
         return faults.not_ready_since(pods), None
     return min((each for each in begun if each), default=None), faults.STEP_BUDGET
 
 
 def _starts(pod: Pod) -> bool:
-    fault = fault_of(pod, nodes=None, startup_budget=faults.STEP_BUDGET)
+    fault = p.fault_of(pod, nodes=None, startup_budget=faults.STEP_BUDGET)
     restarted = any(each.restart_count > 0 for each in statuses(pod))
-    return fault is not None and fault.severity in {STARTING, NOT_SET_UP} and not restarted
+    return fault is not None and fault.severity in {p.STARTING, p.NOT_SET_UP} and not restarted

@@ -21,14 +21,9 @@ MISLED: Final = 19
 """Severity of a pool and a picker that do not lead to each other, on the scale of `routing`."""
 
 _PICKS: Final = re.compile(r"--pool-?name\b", re.IGNORECASE)
-_OF_POOL: Final = re.compile(
-    r"--pool-?name[=\s]\s*+([a-z0-9][a-z0-9.-]{0,252})(?=[\s'\"]|$)", re.IGNORECASE
-)
-_OF_PLACE: Final = re.compile(
-    r"--pool-?namespace[=\s]\s*+([a-z0-9][a-z0-9.-]{0,252})(?=[\s'\"]|$)", re.IGNORECASE
-)
-_OF_GROUP: Final = re.compile(
-    r"--pool-?group[=\s]\s*+([a-z0-9][a-z0-9.-]{0,252})(?=[\s'\"]|$)", re.IGNORECASE
+_OF_POOL, _OF_PLACE, _OF_GROUP = (
+    re.compile(rf"--pool-?{of}[=\s]\s*+([a-z0-9][a-z0-9.-]{{0,252}})(?=[\s'\"]|$)", re.IGNORECASE)
+    for of in ("name", "namespace", "group")
 )
 
 

@@ -50,7 +50,7 @@ _NO_ENGINE: Final = re.compile(
 def engines_of(template: PodTemplate) -> tuple[str, ...]:
     """Return the names of the containers that serve a model; empty if it is not a model."""
     containers = template.spec.containers or ()
-    found = tuple(each.name for each in containers if _is_engine(each))
+    found = tuple(each.name for each in containers if _starts_engine(each.image, _words(each)))
     labels = template.metadata.labels or {}
     if found or all(labels.get(each) in {None, "false"} for each in _LABELS):
         return found
@@ -95,10 +95,6 @@ def _is_engine_image(image: str) -> bool:
     if _NO_ENGINE.search(name):
         return False
     return not _FOLDERS.isdisjoint(folder.split("/")) or bool(_IMAGE.search(name))
-
-
-def _is_engine(container: TemplateContainer) -> bool:
-    return _starts_engine(container.image, _words(container))
 
 
 @remembered(4096, characters=1024)

@@ -3,7 +3,7 @@ where they are and how they are judged; texts of conditions and Warnings for mes
 object was last written, so that a controller may lag behind it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias, TypeGuard, TypeVar
@@ -11,31 +11,17 @@ from typing import Final, TypeAlias, TypeGuard, TypeVar
 from reporter.catalogue.resources import NAMESPACES
 from reporter.diagnosis import reach
 from reporter.diagnosis.case import why_it_fails
+from reporter.model import objects as o
 from reporter.model.catalogue import Catalogue, CustomComponent, CustomWorkload
 from reporter.model.evidence import ForeignEvent
 from reporter.model.finding import Diagnosis
 from reporter.model.instant import parse_rfc3339
-from reporter.model.objects import (
-    Condition,
-    DaemonSet,
-    Deployment,
-    KubeObject,
-    OwnerReference,
-    StatefulSet,
-)
 from reporter.model.resource import Resource
 from reporter.model.subject import Layer, ObjectRef, Subject, SubjectKind
 from reporter.model.text import detail
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.deployment import (
-    is_available,
-    is_daemonset_available,
-    is_statefulset_available,
-    judge_daemonset,
-    judge_deployment,
-    judge_statefulset,
-)
+from reporter.workload import deployment as d
 from reporter.workload.replica_faults import WorkloadFault
 
 _GENERATIONS: Final = 5
@@ -44,12 +30,12 @@ _GENERATIONS: Final = 5
 _OWNERS: Final = 20
 """Maximum owners of one object that are followed; controllers set one."""
 
-_Place: TypeAlias = tuple[Resource[KubeObject], KubeObject]
+_Place: TypeAlias = tuple[Resource[o.KubeObject], o.KubeObject]
 
 
 def owning_subject(
-    resource: Resource[KubeObject],
-    obj: KubeObject,
+    resource: Resource[o.KubeObject],
+    obj: o.KubeObject,
     kind: SubjectKind,
     *,
     snapshot: Snapshot,
@@ -75,7 +61,7 @@ def owning_subject(
     return None
 
 
-def _owners(obj: KubeObject, snapshot: Snapshot) -> Iterator[_Place]:
+def _owners(obj: o.KubeObject, snapshot: Snapshot) -> Iterator[_Place]:
     for reference in (obj.metadata.owner_references or ())[:_OWNERS]:
         for resource in snapshot.tables:
             if resource.kind == reference.kind:
@@ -84,7 +70,7 @@ def _owners(obj: KubeObject, snapshot: Snapshot) -> Iterator[_Place]:
                     yield resource, owner
 
 
-def _is_meant(reference: OwnerReference, owner: KubeObject) -> bool:
+def _is_meant(reference: o.OwnerReference, owner: o.KubeObject) -> bool:
     """Tell whether it is the owner, not a later object of its name; dumps may have no uids."""
     uid = owner.metadata.uid
     return not uid or not reference.uid or uid == reference.uid
@@ -96,26 +82,25 @@ class DeclaredWorkload:
 
     component: CustomComponent
     workload: CustomWorkload
-    resource: Resource[KubeObject]
+    resource: Resource[o.KubeObject]
 
-    def found(self, snapshot: Snapshot) -> KubeObject | None:
+    def found(self, snapshot: Snapshot) -> o.KubeObject | None:
         """Return the object from the first of its namespaces that has it, or None."""
         table = snapshot[self.resource]
         places = (table.get(each, self.workload.name) for each in self.workload.namespaces)
         return next(filter(None, places), None)
 
     def is_missing(self, snapshot: Snapshot) -> bool:
-        """Tell whether it is known to be absent from all its namespaces."""
         return all(self.absent(snapshot, each) for each in self.workload.namespaces)
 
     def absent(self, snapshot: Snapshot, namespace: str) -> bool:
-        """Tell whether it is known to be absent from a namespace."""
         return snapshot.lacks(self.resource, namespace, self.workload.name)
 
-    def home(self, snapshot: Snapshot) -> str:
-        """Return the namespace where it belongs: the first candidate that exists."""
-        namespaces, table = self.workload.namespaces, snapshot[NAMESPACES]
-        return next((each for each in namespaces if table.get("", each)), namespaces[0])
+
+def first_there(namespaces: Sequence[str], snapshot: Snapshot) -> str:
+    """Return the first of some candidate namespaces that exists, else the first one."""
+    table = snapshot[NAMESPACES]
+    return next((each for each in namespaces if table.get("", each)), namespaces[0])
 
 
 def declared_workloads(settings: EvaluationSettings, layer: Layer) -> Iterator[DeclaredWorkload]:
@@ -125,35 +110,33 @@ def declared_workloads(settings: EvaluationSettings, layer: Layer) -> Iterator[D
             yield DeclaredWorkload(component, component.workload, each.resource)
 
 
-def judge_workload(workload: KubeObject, snapshot: Snapshot) -> WorkloadFault | None:
-    """Return the fault of a Deployment, StatefulSet or DaemonSet, or None."""
+def judge_workload(workload: o.KubeObject, snapshot: Snapshot) -> WorkloadFault | None:
     match workload:
-        case Deployment():
-            return judge_deployment(workload, snapshot)
-        case StatefulSet():
-            return judge_statefulset(workload, snapshot)
-        case DaemonSet():
-            return judge_daemonset(workload, snapshot)
+        case o.Deployment():
+            return d.judge_deployment(workload, snapshot)
+        case o.StatefulSet():
+            return d.judge_statefulset(workload, snapshot)
+        case o.DaemonSet():
+            return d.judge_daemonset(workload, snapshot)
         case _:
             raise TypeError(f"{type(workload).__name__} is not a workload")
 
 
-def is_workload_available(workload: KubeObject) -> bool:
-    """Tell whether a Deployment, StatefulSet or DaemonSet has an available replica."""
+def is_workload_available(workload: o.KubeObject) -> bool:
     match workload:
-        case Deployment():
-            return is_available(workload)
-        case StatefulSet():
-            return is_statefulset_available(workload)
-        case DaemonSet():
-            return is_daemonset_available(workload)
+        case o.Deployment():
+            return d.is_available(workload)
+        case o.StatefulSet():
+            return d.is_statefulset_available(workload)
+        case o.DaemonSet():
+            return d.is_daemonset_available(workload)
         case _:
             raise TypeError(f"{type(workload).__name__} is not a workload")
 
 
 _CONDITION_BYTES: Final = 400
 
-ConditionT = TypeVar("ConditionT", bound=Condition)
+ConditionT = TypeVar("ConditionT", bound=o.Condition)
 
 
 def is_true(condition: ConditionT | None) -> TypeGuard[ConditionT]:
@@ -164,13 +147,13 @@ def is_false(condition: ConditionT | None) -> TypeGuard[ConditionT]:
     return condition is not None and condition.status == "False"
 
 
-def words(condition: Condition | None) -> str:
+def words(condition: o.Condition | None) -> str:
     """Return the reason and message of a condition, cleaned and bounded."""
     text = detail(condition.reason, condition.message, _CONDITION_BYTES) if condition else ""
     return text or "no reason given"
 
 
-def not_ready_from(ready: Condition | None) -> datetime | None:
+def not_ready_from(ready: o.Condition | None) -> datetime | None:
     """Return when Ready took its status.
 
     Return None for the reason Stopped, which is left over after a restart: its time is that of the
@@ -212,11 +195,10 @@ def _newest_warning(snapshot: Snapshot, about: ObjectRef) -> ForeignEvent | None
 
 
 def latest(*times: datetime | None) -> datetime | None:
-    """Return the latest of the known times, or None."""
     return max(filter(None, times), default=None)
 
 
-def spec_written(obj: KubeObject) -> datetime | None:
+def spec_written(obj: o.KubeObject) -> datetime | None:
     """Return when the desired state of an object was last written after its creation, if known.
 
     Only such a write increases the generation, so no controller can lag behind for longer. The
@@ -227,7 +209,7 @@ def spec_written(obj: KubeObject) -> datetime | None:
     return latest(*(_moment(each.time) for each in fields if each.owns_wanted))
 
 
-def last_written(obj: KubeObject) -> datetime | None:
+def last_written(obj: o.KubeObject) -> datetime | None:
     """Return when an object was created or its desired state last changed."""
     return latest(obj.created, spec_written(obj))
 

@@ -111,7 +111,7 @@ class PodFault:
 
 
 def is_ready(pod: Pod) -> bool:
-    return pod.status.condition("Ready", "True") is not None
+    return pod.is_ready
 
 
 def counts(pod: Pod) -> bool:
@@ -307,7 +307,7 @@ def kept(pod: Pod) -> str:
     done either.
     """
     found = pod.metadata.finalizers
-    if not found or any(each.state and each.state.running for each in statuses(pod)):
+    if not found or any(each.running for each in statuses(pod)):
         return ""
     return f": its finalizer {some(found)} is not removed"
 
@@ -359,10 +359,9 @@ def _container_faults(pod: Pod) -> Iterator[PodFault]:
 
 
 def _container_fault(kind: str, status: ContainerStatus, pod: Pod) -> Iterator[PodFault]:
-    if status.state is None or status.ready:
+    if status.ready:
         return
-    place = f"{kind} {_name(status.name)}"
-    waiting, ended = status.state.waiting, status.state.terminated
+    place, waiting, ended = f"{kind} {_name(status.name)}", status.waiting, status.ended
     if waiting is not None and waiting.reason in _WAITING:
         reason = waiting.reason
         exempt = reason in _EXEMPT_WAITING
@@ -389,7 +388,7 @@ def _end(ended: Terminated) -> str:
 
 def _last_end(status: ContainerStatus) -> str:
     """Return how the container last ended, if with an error, or an empty string."""
-    last = status.last_state.terminated if status.last_state else None
+    last = status.ended_before
     return f"; last ended with {_end(last)}" if last is not None and is_error(last) else ""
 
 
@@ -469,11 +468,11 @@ The kubelet sets it to True once the sandbox has its network, after all volumes 
 def _not_yet(pod: Pod) -> str:
     """Return what a starting pod is not yet, and what its conditions wait for."""
     ready = pod.status.condition("Ready")
-    if scheduled := pod.status.condition("PodScheduled", "False"):
-        text = detail(scheduled.reason, scheduled.message, _DETAIL_BYTES // 2)
+    scheduled = pod.status.condition("PodScheduled", "False")
+    if scheduled or not pod.spec.node_name:
+        half = _DETAIL_BYTES // 2
+        text = detail(scheduled.reason, scheduled.message, half) if scheduled else ""
         return "not scheduled yet" + (f" ({text})" if text else "")
-    if not pod.spec.node_name:
-        return "not scheduled yet"
     gates = ready is not None and ready.reason == "ReadinessGatesNotReady"
     text = detail(ready.reason, ready.message, _DETAIL_BYTES // 2) if ready and gates else ""
     return f"not Ready yet{_on_node(pod)}" + (f" ({text})" if text else "")
@@ -485,7 +484,7 @@ def _still_initializing(pod: Pod) -> str:
     An init container that has finished is ready, and so is a sidecar that has started.
     """
     for status in pod.status.init_container_statuses or ():
-        if status.state is not None and status.state.running is not None and not status.ready:
+        if status.running and not status.ready:
             return f", init container {_name(status.name)} still runs"
     return ""
 
@@ -499,11 +498,7 @@ def _start(pod: Pod) -> datetime | None:
     its volumes and sandbox were set up, or else when it was scheduled.
     """
     waiting = [each for each in pod.status.container_statuses or () if not each.ready]
-    starts = [
-        each.state.running.started_at
-        for each in waiting
-        if each.state and each.state.running and each.state.running.started_at
-    ]
+    starts = [e.running.started_at for e in waiting if e.running and e.running.started_at]
     restarted = any(each.restart_count > 0 for each in waiting)
     if starts and not restarted:
         return max(starts)

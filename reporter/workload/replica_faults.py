@@ -12,17 +12,7 @@ from reporter.catalogue.resources import PODS
 from reporter.model.finding import Diagnosis, Fails
 from reporter.model.objects import LabelSelector, Pod
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.pod import (
-    NODE_LOST,
-    NOT_SET_UP,
-    STARTING,
-    PodFault,
-    counts,
-    is_ready,
-    judge_ended,
-    judge_pod,
-    kept,
-)
+from reporter.workload import pod as p
 
 DOWN: Final = 20
 DEGRADED: Final = 10
@@ -76,7 +66,7 @@ SCALED_TO_ZERO: Final = WorkloadFault(
 
 def pods_of(selector: LabelSelector | None, namespace: str, snapshot: Snapshot) -> tuple[Pod, ...]:
     """Return the pods that are replicas, by name."""
-    return tuple(pod for pod in _selected(selector, namespace, snapshot) if counts(pod))
+    return tuple(pod for pod in _selected(selector, namespace, snapshot) if p.counts(pod))
 
 
 def pods_that_failed(
@@ -94,7 +84,6 @@ def pods_that_failed(
 def pods_ending(
     selector: LabelSelector | None, namespace: str, snapshot: Snapshot
 ) -> tuple[Pod, ...]:
-    """Return the pods that are being deleted, by name."""
     return tuple(pod for pod in _selected(selector, namespace, snapshot) if pod.deleting)
 
 
@@ -106,7 +95,7 @@ def _selected(
     return snapshot[PODS].selected(namespace, selector)
 
 
-def newest_failure(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] | None:
+def newest_failure(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, p.PodFault] | None:
     """Return the newest failed pod and its fault, if none of the pods is a replica.
 
     Its controller creates another pod, which fails as well, without a restart count. Most often, a
@@ -114,10 +103,10 @@ def newest_failure(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFau
     """
     known = [pod for pod in pods if not pod.deleting]
     failed = [pod for pod in known if pod.status.phase == "Failed" and pod.status.reason]
-    if not failed or any(map(counts, known)):
+    if not failed or any(map(p.counts, known)):
         return None
     newest = max(failed, key=lambda pod: (f"{pod.created or ''}", pod.name))
-    fault = judge_ended(newest, snapshot)
+    fault = p.judge_ended(newest, snapshot)
     return None if fault is None else (newest, fault)
 
 
@@ -135,18 +124,18 @@ def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> Wo
 def cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> WorkloadFault:
     """Return the fault of a replica whose old pod has to end before it can be replaced."""
     worst = worst_pod(ending, snapshot)
-    if worst is not None and worst[1].severity == NODE_LOST:
+    if worst is not None and worst[1].severity == p.NODE_LOST:
         return _cause_in(*worst)
     first = ending[0]
     node = f" on node {first.spec.node_name}" if first.spec.node_name else ""
     return WorkloadFault(
-        "terminating", f"pod {first.name} is terminating{node}{kept(first)}", passing=True
+        "terminating", f"pod {first.name} is terminating{node}{p.kept(first)}", passing=True
     )
 
 
-def _cause_in(pod: Pod, fault: PodFault) -> WorkloadFault:
+def _cause_in(pod: Pod, fault: p.PodFault) -> WorkloadFault:
     text = f"{fault.cause} (pod {pod.name}: {fault.detail})"
-    starts = fault.severity in {STARTING, NOT_SET_UP}
+    starts = fault.severity in {p.STARTING, p.NOT_SET_UP}
     return WorkloadFault(
         fault.cause,
         text,
@@ -157,23 +146,23 @@ def _cause_in(pod: Pod, fault: PodFault) -> WorkloadFault:
     )
 
 
-def worst_pod(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] | None:
+def worst_pod(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, p.PodFault] | None:
     """Return the pod with the worst fault, the first by name among equals."""
-    judged = ((pod, judge_pod(pod, snapshot, startup_budget=timedelta(0))) for pod in pods)
+    judged = ((pod, p.judge_pod(pod, snapshot, startup_budget=timedelta(0))) for pod in pods)
     faults = [(pod, fault) for pod, fault in judged if fault is not None]
     return min(faults, key=lambda each: (-each[1].severity, each[0].name), default=None)
 
 
 def not_ready_since(pods: Iterable[Pod]) -> datetime | None:
     """Return when the first of the pods that are not Ready stopped being Ready."""
-    since = (_not_ready_since(pod) for pod in pods if not is_ready(pod))
+    since = (_not_ready_since(pod) for pod in pods if not p.is_ready(pod))
     return min(filter(None, since), default=None)
 
 
 def lost_with_node(ending: Iterable[Pod], snapshot: Snapshot) -> bool:
     """Tell whether a pod cannot end because its node is lost."""
     worst = worst_pod(ending, snapshot)
-    return worst is not None and worst[1].severity == NODE_LOST
+    return worst is not None and worst[1].severity == p.NODE_LOST
 
 
 def _not_ready_since(pod: Pod) -> datetime | None:

@@ -61,12 +61,10 @@ class ParentFault:
 
 
 def parent_of(reference: o.RouteReference, namespace: str) -> Parent:
-    """Return the parent that an object in `namespace` refers to."""
     return Parent(reference.kind or "Gateway", reference.namespace or namespace, reference.name)
 
 
 def named(route: o.HttpRoute) -> set[Parent]:
-    """Return the parents that a route names."""
     return {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
 
 
@@ -431,7 +429,6 @@ def judge_data_plane(
 
 
 def data_plane_pods(snapshot: Snapshot, gateway: o.Gateway) -> tuple[o.Pod, ...]:
-    """Return the pods of a Gateway that are replicas."""
     found = snapshot[r.PODS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
     return tuple(each for each in found if counts(each))
 
@@ -452,7 +449,6 @@ def mesh_configs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[o.Co
 
 
 def mesh_providers(snapshot: Snapshot, settings: EvaluationSettings) -> frozenset[str] | None:
-    """Return the names of all extension providers, or None if unknown."""
     services = mesh_services(snapshot, settings)
     return None if services is None else frozenset(services)
 

@@ -3,32 +3,25 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, get_type_hints
+from typing import Final, NamedTuple, get_type_hints
 
-from reporter.catalogue.resources import DEPLOYMENTS, STATEFULSETS
-from reporter.model.catalogue import (
-    Catalogue,
-    CustomComponent,
-    CustomCondition,
-    CustomWorkload,
-    Declared,
-    WorkloadKind,
-)
-from reporter.model.objects import Conditioned, DaemonSet, KubeObject
+from reporter.catalogue import resources as r
+from reporter.catalogue.reasons import SHARED_TRIGGER
+from reporter.model import catalogue as m
+from reporter.model.objects import Conditioned, KubeObject
 from reporter.model.paths import conditioned
 from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
 
-DAEMONSETS: Final = Resource(
-    group="apps", versions=("v1",), plural="daemonsets", kind="DaemonSet", namespaced=True,
-    type=DaemonSet, purpose="components that are declared in custom-components",
-)  # fmt: skip
+DAEMONSETS: Final = replace(
+    r.DAEMONSETS, explains=False, purpose="components that are declared in custom-components"
+)
 
-WORKLOADS: Final[Mapping[WorkloadKind, Resource[KubeObject]]] = {
-    WorkloadKind.DEPLOYMENT: DEPLOYMENTS,
-    WorkloadKind.STATEFULSET: STATEFULSETS,
-    WorkloadKind.DAEMONSET: DAEMONSETS,
+WORKLOADS: Final[Mapping[m.WorkloadKind, Resource[KubeObject]]] = {
+    m.WorkloadKind.DEPLOYMENT: r.DEPLOYMENTS,
+    m.WorkloadKind.STATEFULSET: r.STATEFULSETS,
+    m.WorkloadKind.DAEMONSET: DAEMONSETS,
 }
 
 BUILT_IN_GROUPS: Final = frozenset(
@@ -45,7 +38,7 @@ BUILT_IN_GROUPS: Final = frozenset(
 _ResourceKey = tuple[str, str, str, str]
 
 
-def extended(catalogue: Catalogue, components: Sequence[CustomComponent]) -> Catalogue:
+def extended(catalogue: m.Catalogue, components: Sequence[m.CustomComponent]) -> m.Catalogue:
     """Return the catalogue with declarations that `reporter.catalogue.custom.checks` accepted.
 
     Existing reasons keep their order. Without declarations, return the catalogue itself.
@@ -64,14 +57,16 @@ def extended(catalogue: Catalogue, components: Sequence[CustomComponent]) -> Cat
     )
 
 
-def _declared(catalogue: Catalogue, components: Sequence[CustomComponent]) -> tuple[Declared, ...]:
+def _declared(
+    catalogue: m.Catalogue, components: Sequence[m.CustomComponent]
+) -> tuple[m.Declared, ...]:
     conditions = {
         (each.group, version, each.plural, each.label_selector): each
         for each in catalogue.resources
         if not each.stack and _has_conditions(each)
         for version in each.versions
     }
-    return tuple(Declared(each, _resource(each, conditions)) for each in components)
+    return tuple(m.Declared(each, _resource(each, conditions)) for each in components)
 
 
 def _has_conditions(resource: Resource[KubeObject]) -> bool:
@@ -80,7 +75,7 @@ def _has_conditions(resource: Resource[KubeObject]) -> bool:
 
 
 def _resource(
-    component: CustomComponent, conditions: dict[_ResourceKey, Resource[KubeObject]]
+    component: m.CustomComponent, conditions: dict[_ResourceKey, Resource[KubeObject]]
 ) -> Resource[KubeObject] | None:
     """Return the resource that is read for a declaration; equal declarations share it.
 
@@ -95,7 +90,7 @@ def _resource(
     return None
 
 
-def _conditioned(condition: CustomCondition) -> Resource[KubeObject]:
+def _conditioned(condition: m.CustomCondition) -> Resource[KubeObject]:
     return Resource(
         group=condition.group,
         versions=(condition.version,),
@@ -109,23 +104,24 @@ def _conditioned(condition: CustomCondition) -> Resource[KubeObject]:
     )
 
 
-def _row(declared: Declared, catalogue: Catalogue) -> Reason:
+def _row(declared: m.Declared, catalogue: m.Catalogue) -> Reason:
     component, resource = declared.component, declared.resource
+    texts = _texts(component)
     return Reason(
         name=component.reason,
         layer=component.layer,
         of=kind_of(component, catalogue),
-        summary=component.summary or summary(component),
-        trigger=trigger(component),
-        silent=silent(component),
-        action=component.action or action(component),
+        summary=component.summary or texts.summary,
+        trigger=texts.trigger,
+        silent=texts.silent,
+        action=component.action or texts.action,
         reads=(resource,) if resource else (),
         grace_seconds=component.grace_seconds,
         blocks_ready=component.blocks_ready,
     )
 
 
-def _suppression(components: Sequence[CustomComponent]) -> Iterator[SuppressionRow]:
+def _suppression(components: Sequence[m.CustomComponent]) -> Iterator[SuppressionRow]:
     for each in components:
         if each.suppresses:
             crd = each.crd.name if each.crd else ""
@@ -133,7 +129,7 @@ def _suppression(components: Sequence[CustomComponent]) -> Iterator[SuppressionR
 
 
 def _in_place(
-    catalogue: Catalogue, components: Sequence[CustomComponent], rows: Mapping[str, Reason]
+    catalogue: m.Catalogue, components: Sequence[m.CustomComponent], rows: Mapping[str, Reason]
 ) -> Iterator[Reason]:
     """Yield all reasons by priority; declarations for the same place keep their order."""
     above: dict[str, list[str]] = defaultdict(list)
@@ -155,14 +151,13 @@ def _in_place(
         yield from around(reason)
 
 
-def _last(catalogue: Catalogue, row: Reason) -> str:
+def _last(catalogue: m.Catalogue, row: Reason) -> str:
     """Return the last reason of a kind of subject, its Ready reason."""
     kind = row.subject_kind
     return next(each.name for each in catalogue if each.subject_kind == kind and each.says_ready)
 
 
-def prefixes_of(layer: Layer, catalogue: Catalogue) -> tuple[str, ...]:
-    """Return the prefixes of the names of a layer's reasons."""
+def prefixes_of(layer: Layer, catalogue: m.Catalogue) -> tuple[str, ...]:
     match layer:
         case Layer.CLUSTER:
             return ("cluster",)
@@ -172,17 +167,12 @@ def prefixes_of(layer: Layer, catalogue: Catalogue) -> tuple[str, ...]:
             return tuple(kind for stack in catalogue.stacks for kind in stack.kinds)
 
 
-def kind_of(component: CustomComponent, catalogue: Catalogue) -> SubjectKind | None:
+def kind_of(component: m.CustomComponent, catalogue: m.Catalogue) -> SubjectKind | None:
     """Return the kind of subject of a declaration; None if its name has no valid prefix."""
     prefixes = prefixes_of(component.layer, catalogue)
     found = next((each for each in prefixes if component.reason.startswith(each)), None)
-    match component.layer:
-        case Layer.CLUSTER:
-            return CLUSTER_KIND if found else None
-        case Layer.HARNESS:
-            return NAMESPACE_KIND if found else None
-        case _:
-            return SubjectKind(found) if found else None
+    of_layer = {Layer.CLUSTER: CLUSTER_KIND, Layer.HARNESS: NAMESPACE_KIND}
+    return of_layer.get(component.layer, SubjectKind(found)) if found else None
 
 
 ALLOWED: Final[Mapping[str, str]] = {
@@ -219,12 +209,9 @@ ALLOWED: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem with one key.
+    """A problem with one key of the file, empty for the whole declaration.
 
-    Attributes:
-        key: the key in the file, empty for the whole declaration.
-        why: the reason, if it is more than a wrong form.
-
+    `why` is the reason, if it is more than a wrong form.
     """
 
     key: str
@@ -241,10 +228,6 @@ class Wrong:
     reason: str
     problem: Problem
 
-    @classmethod
-    def of(cls, entry: int, component: CustomComponent, problem: Problem) -> "Wrong":
-        return cls(entry, component.reason, problem)
-
 
 class DeclarationError(ValueError):
     """Declarations cannot be used; `wrong` lists the problems."""
@@ -254,90 +237,72 @@ class DeclarationError(ValueError):
         self.wrong = wrong
 
 
-_DOWN = {
-    WorkloadKind.DEPLOYMENT: "is down (missing, scaled to zero, no available replica) or degraded "
-    "(fewer ready replicas than wanted and no rollout in progress, or a rollout past its deadline)",
-    WorkloadKind.STATEFULSET: "is down (missing, scaled to zero, no available replica) or degraded "
-    "(fewer ready replicas than wanted, or a rollout that is stuck)",
-    WorkloadKind.DAEMONSET: "is down (missing, no available pod) or degraded (fewer ready pods "
-    "than nodes that should run one, or a rollout that is stuck)",
+_DOWN: Final = {
+    m.WorkloadKind.DEPLOYMENT: SHARED_TRIGGER,
+    m.WorkloadKind.STATEFULSET: "is down (missing, scaled to zero, no available replica) or "
+    "degraded (fewer ready replicas than wanted, or a rollout that is stuck).",
+    m.WorkloadKind.DAEMONSET: "is down (missing, no available pod) or degraded (fewer ready pods "
+    "than nodes that should run one, or a rollout that is stuck).",
 }
-
-_ROLLOUT = {
-    WorkloadKind.DEPLOYMENT: "A rollout within its progress deadline, terminating pods.",
-    WorkloadKind.STATEFULSET: "A rollout whose last step, or a pod whose first start or deletion, "
-    "is younger than 10 minutes while a replica is available.",
-    WorkloadKind.DAEMONSET: "A rollout whose last step, or a pod whose first start or deletion, is "
-    "younger than 10 minutes while one is available elsewhere; a first start on a node that is "
-    "new.",
+_STEP: Final = "A rollout whose last step, or a pod whose first start or deletion, is younger than"
+_ROLLOUT: Final = {
+    m.WorkloadKind.DEPLOYMENT: "A rollout within its progress deadline, terminating pods.",
+    m.WorkloadKind.STATEFULSET: f"{_STEP} 10 minutes while a replica is available.",
+    m.WorkloadKind.DAEMONSET: f"{_STEP} 10 minutes while one is available elsewhere; a first start "
+    "on a node that is new.",
 }
 
 
-def summary(component: CustomComponent) -> str:
+class _Texts(NamedTuple):
+    """The default texts of a declared reason."""
+
+    summary: str
+    trigger: str
+    silent: str
+    action: str
+
+
+def _texts(component: m.CustomComponent) -> _Texts:
     if component.workload:
-        return f"{component.workload.kind} {component.workload.name} is not available."
+        return _of_workload(component.workload)
     if component.crd:
-        return f"CustomResourceDefinition {component.crd.name} is not served."
-    condition = _condition(component)
-    return f"Condition {condition.type} of a {condition.kind} is not {condition.status}."
+        name = component.crd.name
+        return _Texts(
+            f"CustomResourceDefinition {name} is not served.",
+            f"API discovery answered and does not list {name}.",
+            "Discovery that failed.",
+            "Install or repair what owns the CRD, then check that it is Established: "
+            f"kubectl get crd {name}",
+        )
+    if component.condition:
+        return _of_condition(component.condition)
+    raise ValueError(f"{component.reason} declares nothing that raises it")
 
 
-def trigger(component: CustomComponent) -> str:
-    if component.workload:
-        workload = component.workload
-        return f"{workload.kind} {workload.name} {_place(workload)} {_DOWN[workload.kind]}."
-    if component.crd:
-        return f"API discovery answered and does not list {component.crd.name}."
-    condition = _condition(component)
-    wrong = "False" if condition.status == "True" else "True"
-    return f"{_objects(condition)} has condition {condition.type} with status {wrong}."
-
-
-def silent(component: CustomComponent) -> str:
-    """Describe similar situations that do not raise the reason."""
-    if component.workload:
-        return _ROLLOUT[component.workload.kind]
-    if component.crd:
-        return "Discovery that failed."
-    return (
-        "An object without that condition, with status Unknown, or that is being deleted; a status "
-        "that was written for an earlier spec."
+def _of_workload(workload: m.CustomWorkload) -> _Texts:
+    kind, spaces = workload.kind, workload.namespaces
+    named = f"{kind} {workload.name}"
+    place = f"in {' or '.join(spaces)}" if spaces else "of a workload namespace"
+    namespace = spaces[0] if len(spaces) == 1 else "<namespace>"
+    return _Texts(
+        f"{named} is not available.",
+        f"{named} {place} {_DOWN[kind]}",
+        _ROLLOUT[kind],
+        f"kubectl -n {namespace} describe {kind.lower()} {workload.name}, and look at its pods and "
+        "logs.",
     )
 
 
-def action(component: CustomComponent) -> str:
-    if component.workload:
-        workload = component.workload
-        only = len(workload.namespaces) == 1
-        namespace = workload.namespaces[0] if only else "<namespace>"
-        return (
-            f"kubectl -n {namespace} describe {workload.kind.lower()} {workload.name}, and look at "
-            "its pods and logs."
-        )
-    if component.crd:
-        return (
-            "Install or repair what owns the CRD, then check that it is Established: "
-            f"kubectl get crd {component.crd.name}"
-        )
-    condition = _condition(component)
+def _of_condition(condition: m.CustomCondition) -> _Texts:
     kind = condition.kind.lower()
+    selected = f" that {condition.selector!r} selects" if condition.selector else ""
+    wrong = "False" if condition.status == "True" else "True"
     resource = f"{kind}.{condition.group}" if condition.group else kind
     place = "-n <namespace> " if condition.namespaced else ""
-    return f"kubectl {place}describe {resource} <{kind}>; its conditions name the cause."
-
-
-def _place(workload: CustomWorkload) -> str:
-    if not workload.namespaces:
-        return "of a workload namespace"
-    return f"in {' or '.join(workload.namespaces)}"
-
-
-def _objects(condition: CustomCondition) -> str:
-    selected = f" that {condition.selector!r} selects" if condition.selector else ""
-    return f"A {condition.kind}{selected}"
-
-
-def _condition(component: CustomComponent) -> CustomCondition:
-    if component.condition is None:
-        raise ValueError(f"{component.reason} declares nothing that raises it")
-    return component.condition
+    return _Texts(
+        f"Condition {condition.type} of a {condition.kind} is not {condition.status}.",
+        f"A {condition.kind}{selected} has condition {condition.type} with status {wrong}.",
+        "An object without that condition, with status Unknown, or that is being deleted; a status "
+        "that was written for an earlier spec.",
+        f"kubectl {place}describe {resource} <{kind}>; its conditions name the cause.",
+    )

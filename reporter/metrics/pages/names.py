@@ -10,6 +10,7 @@ counts abort commands. Its sign of progress is the token counter that rises duri
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -60,42 +61,38 @@ class Meaning:
     rank: int
 
 
-def _gauge(*names: str, label: bytes | None = None) -> Family:
-    return Family(Kind.GAUGE, names, ((label,),) if label else ())
+def _family(
+    kind: Kind,
+    *names: str,
+    labels: tuple[bytes | tuple[bytes, ...], ...] = (),
+    per_engine: bool = True,
+    repeated: bool = False,
+) -> Family:
+    known = tuple((each,) if isinstance(each, bytes) else each for each in labels)
+    return Family(kind, names, known, per_engine, repeated)
 
 
-def _counter(*names: str, label: tuple[bytes, ...] = ()) -> Family:
-    return Family(Kind.COUNTER, names, (label,) if label else ())
-
-
-def _repeated(name: str, *labels: bytes) -> Family:
-    return Family(Kind.COUNTER, (name,), tuple((each,) for each in labels), repeated=True)
-
-
-def _histogram(*names: str) -> Family:
-    return Family(Kind.HISTOGRAM, names)
-
-
-def _pod_gauge(*names: str) -> Family:
-    return Family(Kind.GAUGE, names, per_engine=False)
-
-
-def _pod_counter(*names: str, labels: tuple[bytes, ...] = ()) -> Family:
-    return Family(Kind.COUNTER, names, tuple((each,) for each in labels), per_engine=False)
+_gauge = partial(_family, Kind.GAUGE)
+_counter = partial(_family, Kind.COUNTER)
+_repeated = partial(_family, Kind.COUNTER, repeated=True)
+_histogram = partial(_family, Kind.HISTOGRAM)
+_observations = partial(_family, Kind.OBSERVATIONS)
+_pod_gauge = partial(_family, Kind.GAUGE, per_engine=False)
+_pod_counter = partial(_family, Kind.COUNTER, per_engine=False)
 
 
 RUNNING: Final = _gauge("vllm:num_requests_running", "sglang:num_running_reqs")
 WAITING: Final = _gauge("vllm:num_requests_waiting", "sglang:num_queue_reqs")
-WAITING_BY_REASON: Final = _gauge("vllm:num_requests_waiting_by_reason", label=b"reason")
+WAITING_BY_REASON: Final = _gauge("vllm:num_requests_waiting_by_reason", labels=(b"reason",))
 """Only `capacity` is congestion."""
 
 KV_CACHE_USAGE: Final = _gauge(
     "vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"
 )
-FETCHES: Final = _gauge("vllm:num_requests_kv_fetch_by_stage", label=b"stage")
+FETCHES: Final = _gauge("vllm:num_requests_kv_fetch_by_stage", labels=(b"stage",))
 """Requests that wait for KV cache from another place."""
 
-SLEEP_STATE: Final = _gauge("vllm:engine_sleep_state", label=b"sleep_state")
+SLEEP_STATE: Final = _gauge("vllm:engine_sleep_state", labels=(b"sleep_state",))
 """1 for the current state; all are 0 while paused."""
 
 HEALTHY: Final = _gauge("vllm:engine_healthy")
@@ -103,13 +100,13 @@ HEALTHY: Final = _gauge("vllm:engine_healthy")
 PROMPT_TOKENS: Final = _counter("vllm:prompt_tokens")
 GENERATION_TOKENS: Final = _counter("vllm:generation_tokens")
 FINISHED_REQUESTS: Final = _counter(
-    "vllm:request_success", label=(b"finished_reason", b"finish_reason")
+    "vllm:request_success", labels=((b"finished_reason", b"finish_reason"),)
 )
 PREEMPTIONS: Final = _counter("vllm:num_preemptions")
 """Requests that were evicted from the batch for lack of room, like SGLang's `RETRACTIONS`."""
 
 PREFIX_CACHE_QUERIES: Final = _counter("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries")
-ITERATIONS: Final = Family(Kind.OBSERVATIONS, ("vllm:iteration_tokens_total",))
+ITERATIONS: Final = _observations("vllm:iteration_tokens_total")
 CORRUPTED_REQUESTS: Final = _counter("vllm:corrupted_requests")
 """Requests with NaN in their logits."""
 
@@ -129,7 +126,7 @@ CONNECTOR_FAILURES: Final = (
 )
 """Counters of other connectors than NIXL (vLLM, distributed/kv_transfer/kv_connector/v1)."""
 
-STORE_OPERATIONS: Final = _counter("vllm:mooncake_store_operation", label=(b"status",))
+STORE_OPERATIONS: Final = _counter("vllm:mooncake_store_operation", labels=(b"status",))
 
 TIME_TO_FIRST_TOKEN: Final = _histogram(
     "vllm:time_to_first_token_seconds", "sglang:time_to_first_token_seconds"
@@ -143,7 +140,7 @@ E2E_REQUEST_LATENCY: Final = _histogram(
     "vllm:e2e_request_latency_seconds", "sglang:e2e_request_latency_seconds"
 )
 
-REALTIME_TOKENS: Final = _repeated("sglang:realtime_tokens", b"mode")
+REALTIME_TOKENS: Final = _repeated("sglang:realtime_tokens", labels=(b"mode",))
 """Rises during generation, not only when a request finishes."""
 
 SGLANG_FINISHED: Final = _counter("sglang:num_requests")
@@ -178,11 +175,10 @@ READY_ENDPOINTS: Final = _pod_gauge("llm_d_epp_ready_endpoints", "inference_pool
 (Gateway API Inference Extension, pkg/epp/datalayer/logger/logger.go). Every endpoint of the pool,
 fresh or not, has a series in `ENDPOINT_QUEUES`."""
 
-ENDPOINT_QUEUES: Final = Family(
-    Kind.GAUGE,
-    ("llm_d_epp_per_endpoint_queue_size", "inference_pool_per_pod_queue_size"),
-    ((b"model_server_endpoint", b"model_server_pod"),),
-    per_engine=False,
+ENDPOINT_QUEUES: Final = _pod_gauge(
+    "llm_d_epp_per_endpoint_queue_size",
+    "inference_pool_per_pod_queue_size",
+    labels=((b"model_server_endpoint", b"model_server_pod"),),
 )
 SCHEDULER_ATTEMPTS: Final = _pod_counter(
     "llm_d_epp_scheduler_attempts", "inference_extension_scheduler_attempts", labels=(b"status",)
@@ -196,13 +192,10 @@ PICKER_ERRORS: Final = _pod_counter(
 # Only with flow control, a feature gate. Before v0.10 the outcomes of requests are only in the
 # observation counts of the queue duration.
 FLOW_OUTCOMES: Final = _pod_counter("llm_d_epp_flow_control_requests", labels=(b"outcome",))
-FLOW_DEPARTURES: Final = Family(
-    Kind.OBSERVATIONS,
-    (
-        "llm_d_epp_flow_control_request_queue_duration_seconds",
-        "inference_extension_flow_control_request_queue_duration_seconds",
-    ),
-    ((b"outcome",),),
+FLOW_DEPARTURES: Final = _observations(
+    "llm_d_epp_flow_control_request_queue_duration_seconds",
+    "inference_extension_flow_control_request_queue_duration_seconds",
+    labels=(b"outcome",),
     per_engine=False,
 )
 

@@ -100,11 +100,6 @@ def histogram(buckets: Points, sums: Points, created: Points) -> Histogram | Non
     )
 
 
-def repeats(points: Points) -> int:
-    """Count the repeated points of series."""
-    return len(points) - len({labels.identity for labels, _ in points})
-
-
 def _distinct(points: Points) -> list[float]:
     if len(points) <= 1:
         return [value for _, value in points]
@@ -168,7 +163,8 @@ class PageSeries:
 
     def repeats(self) -> int:
         """Count the samples that repeat a series of the page."""
-        return sum(repeats(each) for each in self._parts.values() if len(each) > 1)
+        several = (each for each in self._parts.values() if len(each) > 1)
+        return sum(len(each) - len({labels.identity for labels, _ in each}) for each in several)
 
     def about(self, engine: bytes) -> "EngineSeries":
         return EngineSeries(self._chosen, engine)

@@ -51,10 +51,7 @@ def wants_token(failure: Failure | None, detail: str) -> bool:
     server (Gateway API Inference Extension, cmd/epp/runner/runner.go; controller-runtime,
     pkg/metrics/filters/filters.go).
     """
-    return failure is Failure.STATUS and detail in _CLOSED
-
-
-_CLOSED: Final = frozenset({"401", "403", "500"})
+    return failure is Failure.STATUS and detail in {"401", "403", "500"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,15 +206,7 @@ class Sample:
         return self.failure not in (None, Failure.UNSUPPORTED)
 
 
-_FAILED: Final = "error"
-_AWAKE: Final = "awake"
-_CAPACITY: Final = "capacity"
-_DEFERRED: Final = "deferred"
-_NOT_BEGUN: Final = "waiting_to_start"
-_BEGUN: Final = "in_progress"
 _STORE_FAILURES: Final = ("error", "partial_failure")
-_SERVER_ERROR: Final = "5xx"
-_FAILED_CHOICE: Final = "failure"
 _SHED: Final = frozenset({"RejectedCapacity", "EvictedTTL"})
 """Outcomes for which a client gets 429; a cancelled request or an empty pool is not among them."""
 
@@ -266,13 +255,13 @@ def _engine(
     return EngineSample(
         running=engine.gauge(names.RUNNING),
         waiting=_waiting(engine),
-        capacity=waiting.get(_CAPACITY),
-        deferred=waiting.get(_DEFERRED),
+        capacity=waiting.get("capacity"),
+        deferred=waiting.get("deferred"),
         kv_usage=engine.gauge(names.KV_CACHE_USAGE),
-        unfetched=fetches.get(_NOT_BEGUN),
-        fetching=fetches.get(_BEGUN),
+        unfetched=fetches.get("waiting_to_start"),
+        fetching=fetches.get("in_progress"),
         # A page without the state counts as awake; while paused all states are 0.
-        awake=bool(sleep.get(_AWAKE)) if sleep else None,
+        awake=bool(sleep.get("awake")) if sleep else None,
         healthy=None if healthy is None else healthy > 0,
         counters={name: each for name, each in counters.items() if each is not None},
         latencies={
@@ -290,7 +279,7 @@ def _of_vllm(engine: EngineSeries) -> dict[Counter, Count | None]:
         Counter.GENERATED_TOKENS: engine.counter(names.GENERATION_TOKENS),
         Counter.STEPS: engine.counter(names.ITERATIONS),
         Counter.FINISHED: _sum(finished.values()),
-        Counter.FAILED: finished.get(_FAILED),
+        Counter.FAILED: finished.get("error"),
         Counter.PREEMPTIONS: engine.counter(names.PREEMPTIONS),
         Counter.PREFIX_QUERIES: engine.counter(names.PREFIX_CACHE_QUERIES),
         Counter.CORRUPTED: engine.counter(names.CORRUPTED_REQUESTS),
@@ -348,7 +337,7 @@ def _transfer_failures(engine: EngineSeries) -> Count | None:
 
 def _pod(page: Page) -> EngineSample:
     requests, pod = page.http_requests, page.pod
-    errors = [each for (_, status), each in requests.items() if status == _SERVER_ERROR]
+    errors = [each for (_, status), each in requests.items() if status == "5xx"]
     counters = {
         Counter.RATE_LIMITED: pod.counter(names.RATE_LIMITED),
         Counter.NOT_ADMITTED: _total(pod.counters(names.ADMISSION_REJECTIONS).values()),
@@ -367,7 +356,7 @@ def _of_picker(pod: EngineSeries) -> dict[Counter, Count | None]:
     requests = {"": picked} if picked else {}
     return {
         Counter.CHOICES: _total(attempts.values()),
-        Counter.FAILED_CHOICES: _part(attempts, {_FAILED_CHOICE}),
+        Counter.FAILED_CHOICES: _part(attempts, {"failure"}),
         Counter.QUEUED: _total(outcomes.values()),
         Counter.SHED: _part(outcomes, _SHED),
         Counter.PICKED: _total(requests.values()),

@@ -25,14 +25,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from reporter.catalogue.resources import NODES, PODS, SERVICES
 from reporter.kube.errors import Forbidden, KubeError, Unauthorized
 from reporter.metrics.samples.sample import ContainerRun, Failure, Picked, PodName, Target
-from reporter.model.objects import (
-    Container,
-    ContainerStatus,
-    FormerPool,
-    InferencePool,
-    LabelSelector,
-    Pod,
-)
+from reporter.model import objects as o
 from reporter.model.stack import ScrapedPickers, ScrapedPods
 from reporter.model.subject import Subject
 from reporter.model.text import small_number
@@ -46,12 +39,10 @@ PORT: Final = 9090
 """Default of a picker's `--metrics-port`, over plain HTTP by default (Gateway API Inference
 Extension v1.5, pkg/epp/server/options.go)."""
 
-_PORT_NAMES: Final = frozenset({"metrics", "http-metrics"})
-
 
 @dataclass(frozen=True, slots=True)
 class PickerPod:
-    pod: Pod
+    pod: o.Pod
     subject: Subject
     port: int
     picked: Picked
@@ -78,7 +69,7 @@ def find_pickers(
 
 def _pods(
     snapshot: Snapshot, settings: EvaluationSettings, row: ScrapedPickers
-) -> Iterator[tuple[Subject, Pod]]:
+) -> Iterator[tuple[Subject, o.Pod]]:
     for resource in settings.catalogue.of_subject(row.kind):
         for each in snapshot[resource]:
             subject = Subject(row.kind, each.namespace, each.name)
@@ -96,18 +87,18 @@ def picker_rows(settings: EvaluationSettings) -> tuple[ScrapedPickers, ...]:
 
 def _pools_of_pickers(
     snapshot: Snapshot, row: ScrapedPickers
-) -> Mapping[PodName, Sequence[InferencePool]]:
+) -> Mapping[PodName, Sequence[o.InferencePool]]:
     """Return the pools of each picker's pod.
 
     A pool names its picker's Service in its own namespace (Gateway API Inference Extension,
     api/v1/inferencepool_types.go), and an index leads from there to the pods. The reverse direction
     would compare each picker with every pool.
     """
-    found: dict[PodName, list[InferencePool]] = defaultdict(list)
+    found: dict[PodName, list[o.InferencePool]] = defaultdict(list)
     every = (each for resource in row.pools for each in snapshot[resource])
     for each in every:
-        pool = each.pool if isinstance(each, FormerPool) else each
-        if not isinstance(pool, InferencePool):
+        pool = each.pool if isinstance(each, o.FormerPool) else each
+        if not isinstance(pool, o.InferencePool):
             continue
         reference = pool.spec.endpoint_picker_ref
         if reference is None or pool.deleting:
@@ -115,14 +106,14 @@ def _pools_of_pickers(
         service = snapshot[SERVICES].get(pool.namespace, reference.name)
         if service is None or not service.spec.selector:
             continue
-        selector = LabelSelector(match_labels=service.spec.selector)
+        selector = o.LabelSelector(match_labels=service.spec.selector)
         for pod in snapshot[PODS].selected(pool.namespace, selector):
             found[pod.namespace, pod.name].append(pool)
     return found
 
 
 def _picked(
-    pools: Iterable[InferencePool], snapshot: Snapshot, ready: Mapping[PodName, datetime]
+    pools: Iterable[o.InferencePool], snapshot: Snapshot, ready: Mapping[PodName, datetime]
 ) -> Picked:
     names = {
         (pod.namespace, pod.name)
@@ -133,9 +124,11 @@ def _picked(
     return Picked(tuple(sorted(ready[each] for each in names if each in ready)))
 
 
-def _metrics_port(containers: Iterable[Container]) -> int:
+def _metrics_port(containers: Iterable[o.Container]) -> int:
     ports = (port for container in containers for port in container.ports or ())
-    return next((each.container_port for each in ports if each.name in _PORT_NAMES), PORT)
+    return next(
+        (each.container_port for each in ports if each.name in {"metrics", "http-metrics"}), PORT
+    )
 
 
 # ruff: noqa: N818 - "scrape failed" says it
@@ -361,7 +354,7 @@ def find(
 
 def _with_pages(
     snapshot: Snapshot, settings: EvaluationSettings
-) -> Iterator[tuple[Pod, "_Serving"]]:
+) -> Iterator[tuple[o.Pod, "_Serving"]]:
     sought = [
         stack.scraped
         for stack in settings.known_stacks
@@ -376,13 +369,13 @@ def _with_pages(
 @dataclass(frozen=True, slots=True)
 class _Serving:
     subject: Subject
-    container: ContainerStatus | None
+    container: o.ContainerStatus | None
     port: int | None = None
     scheme: str = "http"
     leads: bool = True
 
 
-def _serving(pod: Pod, sought: Sequence[ScrapedPods]) -> _Serving | None:
+def _serving(pod: o.Pod, sought: Sequence[ScrapedPods]) -> _Serving | None:
     for each in sought:
         name = pod.metadata.label(each.label)
         if name is None:
@@ -400,7 +393,7 @@ def _serving(pod: Pod, sought: Sequence[ScrapedPods]) -> _Serving | None:
     return None
 
 
-def _container(pod: Pod, scraped: ScrapedPods) -> Container | None:
+def _container(pod: o.Pod, scraped: ScrapedPods) -> o.Container | None:
     labels = pod.metadata.labels or {}
     if any(labels.get(key) != value for key, value in scraped.labels.items()):
         return None
@@ -417,19 +410,19 @@ def _container(pod: Pod, scraped: ScrapedPods) -> Container | None:
     return next(serving, None)
 
 
-def _port(container: Container, name: str) -> int | None:
+def _port(container: o.Container, name: str) -> int | None:
     ports = container.ports or ()
     named = (each.container_port for each in ports if each.name == name)
     return next(named, ports[0].container_port if ports else None)
 
 
-def _is_scraped(pod: Pod, serving: _Serving) -> bool:
+def _is_scraped(pod: o.Pod, serving: _Serving) -> bool:
     status = serving.container
-    runs = status is not None and status.state is not None and status.state.running is not None
+    runs = status is not None and status.running is not None
     return counts(pod) and pod.status.phase == "Running" and serving.leads and runs
 
 
-def _index(pod: Pod, scraped: ScrapedPods) -> int:
+def _index(pod: o.Pod, scraped: ScrapedPods) -> int:
     label = pod.metadata.label(scraped.index_label or POD_INDEX)
     if label is not None:
         return small_number(label)
@@ -439,13 +432,13 @@ def _index(pod: Pod, scraped: ScrapedPods) -> int:
     return int(match["index"]) if match else 0
 
 
-def _main(pod: Pod) -> Container | None:
+def _main(pod: o.Pod) -> o.Container | None:
     """Return the serving container: the first one that is not a mesh proxy."""
     containers = pod.spec.containers or ()
     return next((each for each in containers if each.name not in _MESH_PROXIES), None)
 
 
-def _status(pod: Pod, container: Container | None) -> ContainerStatus | None:
+def _status(pod: o.Pod, container: o.Container | None) -> o.ContainerStatus | None:
     name = container.name if container else None
     return next((each for each in pod.status.container_statuses or () if each.name == name), None)
 
@@ -457,9 +450,9 @@ def _is_known(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings
     )
 
 
-def _target(pod: Pod, serving: _Serving, address: str) -> Target:
-    condition = pod.status.condition("Ready")
-    ready = condition is not None and condition.status == "True"
+def _target(pod: o.Pod, serving: _Serving, address: str) -> Target:
+    ready, run = pod.status.condition("Ready", "True"), serving.container
+    began = run.running.started_at if run and run.running else None
     return Target(
         namespace=pod.namespace,
         name=pod.name,
@@ -470,12 +463,7 @@ def _target(pod: Pod, serving: _Serving, address: str) -> Target:
         scheme=serving.scheme,
         node=pod.spec.node_name or "",
         created=pod.created,
-        ready=ready,
-        ready_since=condition.last_transition_time if condition and ready else None,
-        containers=tuple(_run(each) for each in (serving.container,) if each is not None),
+        ready=ready is not None,
+        ready_since=ready.last_transition_time if ready else None,
+        containers=() if run is None else (ContainerRun(run.name, run.restart_count, began),),
     )
-
-
-def _run(status: ContainerStatus) -> ContainerRun:
-    running = status.state.running if status.state else None
-    return ContainerRun(status.name, status.restart_count, running.started_at if running else None)

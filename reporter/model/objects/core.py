@@ -7,15 +7,7 @@ from typing import Final
 
 from msgspec import field
 
-from reporter.model.objects import base
-from reporter.model.objects.demands import (
-    Affinity,
-    Quantities,
-    Taint,
-    Toleration,
-    amount,
-    is_device,
-)
+from reporter.model.objects import base, demands
 from reporter.model.objects.pods import PodTemplate, TemplateMetadata, TemplateSpec
 
 
@@ -52,20 +44,24 @@ class Service(base.KubeObject, frozen=True):
 
 
 class NodeStatus(base.Conditioned, frozen=True):
-    allocatable: Quantities | None = None
-    capacity: Quantities | None = None
+    allocatable: demands.Quantities | None = None
+    capacity: demands.Quantities | None = None
 
     @property
     def devices(self) -> dict[str, float]:
         """The allocatable devices by extended resource, such as `nvidia.com/gpu`."""
-        return {k: amount(v) for k, v in (self.allocatable or {}).items() if is_device(k)}
+        return {
+            k: demands.amount(v)
+            for k, v in (self.allocatable or {}).items()
+            if demands.is_device(k)
+        }
 
 
 class NodeSpec(base.Part, frozen=True):
     """`pod_cidrs` has one range for each IP family."""
 
     unschedulable: bool = False
-    taints: tuple[Taint, ...] | None = None
+    taints: tuple[demands.Taint, ...] | None = None
     pod_cidrs: tuple[str, ...] | None = field(name="podCIDRs", default=None)
 
 
@@ -139,7 +135,6 @@ class Lease(base.KubeObject, frozen=True):
     spec: LeaseSpec = LeaseSpec()
 
     def is_held(self, now: datetime) -> bool:
-        """Tell whether its holder has renewed it recently."""
         renewed, seconds = self.spec.renew_time, self.spec.lease_duration_seconds or 0
         lasts = _LATE + timedelta(seconds=min(seconds, _LATE.seconds))
         return bool(self.spec.holder_identity and renewed and now - renewed <= lasts)
@@ -189,8 +184,8 @@ class DaemonTemplateSpec(TemplateSpec, frozen=True):
     """Also the fields that decide on which nodes the pods run."""
 
     node_selector: dict[str, str] | None = None
-    affinity: Affinity | None = None
-    tolerations: tuple[Toleration, ...] | None = None
+    affinity: demands.Affinity | None = None
+    tolerations: tuple[demands.Toleration, ...] | None = None
 
 
 class DaemonTemplate(base.Part, frozen=True):

@@ -11,14 +11,7 @@ from typing import Final, TypeAlias
 
 from msgspec import field
 
-from reporter.model.objects.base import (
-    Conditioned,
-    KubeObject,
-    LabelSelector,
-    Part,
-    SelectorRequirement,
-    UnmanagedMetadata,
-)
+from reporter.model.objects import base
 
 Quantities: TypeAlias = dict[str, str | int | float]
 """Amounts by resource, as written: `4`, `500m`, `16Gi`."""
@@ -55,69 +48,69 @@ def is_device(resource: str) -> bool:
     return "/" in resource
 
 
-class ResourceRequests(Part, frozen=True):
+class ResourceRequests(base.Part, frozen=True):
     requests: Quantities | None = None
     limits: Quantities | None = None
 
 
-class Toleration(Part, frozen=True):
+class Toleration(base.Part, frozen=True):
     key: str = ""
     operator: str = ""
     value: str = ""
     effect: str = ""
 
 
-class Taint(Part, frozen=True):
+class Taint(base.Part, frozen=True):
     key: str = ""
     value: str = ""
     effect: str = ""
 
 
-class NodeSelectorTerm(Part, frozen=True):
+class NodeSelectorTerm(base.Part, frozen=True):
     """A term of node affinity: requires all its expressions; without any, it selects nothing."""
 
-    match_expressions: tuple[SelectorRequirement, ...] | None = None
-    match_fields: tuple[SelectorRequirement, ...] | None = None
+    match_expressions: tuple[base.SelectorRequirement, ...] | None = None
+    match_fields: tuple[base.SelectorRequirement, ...] | None = None
 
 
-class NodeSelector(Part, frozen=True):
+class NodeSelector(base.Part, frozen=True):
     node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
 
 
-class NodeAffinity(Part, frozen=True):
+class NodeAffinity(base.Part, frozen=True):
     required: NodeSelector | None = field(
         name="requiredDuringSchedulingIgnoredDuringExecution", default=None
     )
 
 
-class Named(Part, frozen=True):
+class Named(base.Part, frozen=True):
     name: str = ""
 
 
-class ClaimSource(Part, frozen=True):
+class ClaimSource(base.Part, frozen=True):
     claim_name: str = ""
 
 
-class Something(Part, frozen=True):
+class Something(base.Part, frozen=True):
     """A value whose presence alone matters."""
 
 
-class PodAffinityTerm(Part, frozen=True):
+class PodAffinityTerm(base.Part, frozen=True):
     """Which pods a pod wants near, or away; without namespaces those of its own."""
 
     topology_key: str = ""
-    label_selector: LabelSelector | None = None
+    label_selector: base.LabelSelector | None = None
     namespaces: tuple[str, ...] | None = None
     namespace_selector: Something | None = None
 
 
-class PodAffinity(Part, frozen=True):
+class PodAffinity(base.Part, frozen=True):
     required: tuple[PodAffinityTerm, ...] | None = field(
         name="requiredDuringSchedulingIgnoredDuringExecution", default=None
     )
 
 
-class Affinity(Part, frozen=True):
+class Affinity(base.Part, frozen=True):
     """`affinity` of a pod; what it only prefers is not read."""
 
     node_affinity: NodeAffinity | None = None
@@ -130,14 +123,14 @@ class Affinity(Part, frozen=True):
         return (self.pod_anti_affinity.required or ()) if self.pod_anti_affinity else ()
 
 
-class SecurityContext(Part, frozen=True):
+class SecurityContext(base.Part, frozen=True):
     """As which user a pod or a container runs; a container's comes before its pod's."""
 
     run_as_user: int | None = None
     fs_group: int | None = None
 
 
-class Volume(Part, frozen=True):
+class Volume(base.Part, frozen=True):
     name: str = ""
     persistent_volume_claim: ClaimSource | None = None
     ephemeral: Something | None = None
@@ -155,7 +148,7 @@ def amounts(written: Quantities | None) -> dict[str, float]:
     return {name: amount(each) for name, each in (written or {}).items()}
 
 
-class ClaimSpec(Part, frozen=True):
+class ClaimSpec(base.Part, frozen=True):
     """`spec` of a PersistentVolumeClaim; class None means the default class."""
 
     volume_name: str = ""
@@ -163,129 +156,129 @@ class ClaimSpec(Part, frozen=True):
     access_modes: tuple[str, ...] | None = None
 
 
-class Phased(Conditioned, frozen=True):
+class Phased(base.Conditioned, frozen=True):
     phase: str = ""
 
 
-class PersistentVolumeClaim(KubeObject, frozen=True):
-    metadata: UnmanagedMetadata
+class PersistentVolumeClaim(base.KubeObject, frozen=True):
+    metadata: base.UnmanagedMetadata
     spec: ClaimSpec = ClaimSpec()
     status: Phased = Phased()
 
 
-class VolumeNodeAffinity(Part, frozen=True):
+class VolumeNodeAffinity(base.Part, frozen=True):
     required: NodeSelector | None = None
 
 
-class VolumeDriver(Part, frozen=True):
+class VolumeDriver(base.Part, frozen=True):
     driver: str = ""
 
 
-class VolumeSpec(Part, frozen=True):
+class VolumeSpec(base.Part, frozen=True):
     node_affinity: VolumeNodeAffinity | None = None
     csi: VolumeDriver | None = None
 
 
-class PersistentVolume(KubeObject, frozen=True):
+class PersistentVolume(base.KubeObject, frozen=True):
     spec: VolumeSpec = VolumeSpec()
     status: Phased = Phased()
 
 
-class AttachmentSource(Part, frozen=True):
+class AttachmentSource(base.Part, frozen=True):
     persistent_volume_name: str = ""
 
 
-class AttachmentSpec(Part, frozen=True):
+class AttachmentSpec(base.Part, frozen=True):
     attacher: str = ""
     node_name: str = ""
     source: AttachmentSource = AttachmentSource()
 
 
-class AttachmentError(Part, frozen=True):
+class AttachmentError(base.Part, frozen=True):
     message: str = ""
 
 
-class AttachmentStatus(Part, frozen=True):
+class AttachmentStatus(base.Part, frozen=True):
     attached: bool = False
     attach_error: AttachmentError | None = None
 
 
-class VolumeAttachment(KubeObject, frozen=True):
+class VolumeAttachment(base.KubeObject, frozen=True):
     spec: AttachmentSpec = AttachmentSpec()
     status: AttachmentStatus = AttachmentStatus()
 
 
-class CsiNodeSpec(Part, frozen=True):
+class CsiNodeSpec(base.Part, frozen=True):
     """`spec` of a CSINode: the drivers registered with its kubelet."""
 
     drivers: tuple[Named, ...] | None = None
 
 
-class CsiNode(KubeObject, frozen=True):
+class CsiNode(base.KubeObject, frozen=True):
     spec: CsiNodeSpec = CsiNodeSpec()
 
 
-class StorageClass(KubeObject, frozen=True):
+class StorageClass(base.KubeObject, frozen=True):
     provisioner: str = ""
     volume_binding_mode: str = ""
 
 
-class NodePoolSpec(Part, frozen=True):
+class NodePoolSpec(base.Part, frozen=True):
     limits: Quantities | None = None
 
 
-class NodePoolStatus(Conditioned, frozen=True):
+class NodePoolStatus(base.Conditioned, frozen=True):
     resources: Quantities | None = None
 
 
-class NodePool(KubeObject, frozen=True):
+class NodePool(base.KubeObject, frozen=True):
     spec: NodePoolSpec = NodePoolSpec()
     status: NodePoolStatus = NodePoolStatus()
 
 
-class NodeClaimStatus(Conditioned, frozen=True):
+class NodeClaimStatus(base.Conditioned, frozen=True):
     node_name: str = ""
 
 
-class NodeClaim(KubeObject, frozen=True):
+class NodeClaim(base.KubeObject, frozen=True):
     status: NodeClaimStatus = NodeClaimStatus()
 
 
-class PodGroupSpec(Part, frozen=True):
+class PodGroupSpec(base.Part, frozen=True):
     min_member: int | None = None
     queue: str | None = None
     min_resources: Quantities | None = None
 
 
-class PodGroupStatus(Conditioned, frozen=True):
+class PodGroupStatus(base.Conditioned, frozen=True):
     phase: str | None = None
     running: int | None = None
 
 
-class PodGroup(KubeObject, frozen=True):
+class PodGroup(base.KubeObject, frozen=True):
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
 
 
-class QueueSpec(Part, frozen=True):
+class QueueSpec(base.Part, frozen=True):
     capability: Quantities | None = None
 
 
-class QueueStatus(Part, frozen=True):
+class QueueStatus(base.Part, frozen=True):
     state: str = ""
     allocated: Quantities | None = None
 
 
-class VolcanoQueue(KubeObject, frozen=True):
+class VolcanoQueue(base.KubeObject, frozen=True):
     spec: QueueSpec = QueueSpec()
     status: QueueStatus = QueueStatus()
 
 
-class WorkloadSpec(Part, frozen=True):
+class WorkloadSpec(base.Part, frozen=True):
     queue_name: str = ""
 
 
-class AdmissionCheck(Part, frozen=True):
+class AdmissionCheck(base.Part, frozen=True):
     """The verdict of another controller on a Kueue Workload: Pending, Ready, Retry or Rejected."""
 
     name: str = ""
@@ -293,31 +286,31 @@ class AdmissionCheck(Part, frozen=True):
     message: str = ""
 
 
-class KueueStatus(Conditioned, frozen=True):
+class KueueStatus(base.Conditioned, frozen=True):
     admission_checks: tuple[AdmissionCheck, ...] | None = None
 
 
-class KueueWorkload(KubeObject, frozen=True):
+class KueueWorkload(base.KubeObject, frozen=True):
     spec: WorkloadSpec = WorkloadSpec()
     status: KueueStatus = KueueStatus()
 
 
-class LocalQueueSpec(Part, frozen=True):
+class LocalQueueSpec(base.Part, frozen=True):
     cluster_queue: str = ""
 
 
-class LocalQueue(KubeObject, frozen=True):
+class LocalQueue(base.KubeObject, frozen=True):
     spec: LocalQueueSpec = LocalQueueSpec()
-    status: Conditioned = Conditioned()
+    status: base.Conditioned = base.Conditioned()
 
 
-class ClusterQueue(KubeObject, frozen=True):
-    status: Conditioned = Conditioned()
+class ClusterQueue(base.KubeObject, frozen=True):
+    status: base.Conditioned = base.Conditioned()
 
 
-class ClusterPolicyStatus(Conditioned, frozen=True):
+class ClusterPolicyStatus(base.Conditioned, frozen=True):
     state: str = ""
 
 
-class ClusterPolicy(KubeObject, frozen=True):
+class ClusterPolicy(base.KubeObject, frozen=True):
     status: ClusterPolicyStatus = ClusterPolicyStatus()

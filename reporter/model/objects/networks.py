@@ -1,13 +1,8 @@
 """NetworkPolicies: which connections to and from pods a cluster lets through."""
 
-from typing import Final
-
 from msgspec import field
 
 from reporter.model.objects import base
-
-_INGRESS: Final = "Ingress"
-_EGRESS: Final = "Egress"
 
 
 class PolicyPort(base.Part, frozen=True):
@@ -54,10 +49,10 @@ class NetworkPolicy(base.KubeObject, frozen=True):
     def closes_ingress(self) -> bool:
         """Whether what it selects gets only the connections that a policy lets in."""
         types = self.spec.policy_types
-        return types is None or _INGRESS in types
+        return types is None or "Ingress" in types
 
     @property
     def closes_egress(self) -> bool:
         """Whether what it selects makes only the connections that a policy lets out."""
         types = self.spec.policy_types
-        return bool(self.spec.egress) if types is None else _EGRESS in types
+        return bool(self.spec.egress) if types is None else "Egress" in types

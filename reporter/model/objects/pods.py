@@ -309,8 +309,22 @@ class ContainerStatus(base.Part, frozen=True):
     state: ContainerState | None = None
     last_state: ContainerState | None = None
 
+    @property
+    def waiting(self) -> Waiting | None:
+        return self.state.waiting if self.state else None
 
-_TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
+    @property
+    def running(self) -> Running | None:
+        return self.state.running if self.state else None
+
+    @property
+    def ended(self) -> Terminated | None:
+        return self.state.terminated if self.state else None
+
+    @property
+    def ended_before(self) -> Terminated | None:
+        """How its previous run ended."""
+        return self.last_state.terminated if self.last_state else None
 
 
 class PodStatus(base.Conditioned, frozen=True):
@@ -370,7 +384,11 @@ class Pod(base.KubeObject, frozen=True):
     @property
     def ended(self) -> bool:
         """True in a terminal phase: nothing of it runs any more (Kubernetes, "Pod Lifecycle")."""
-        return self.status.phase in _TERMINAL_PHASES
+        return self.status.phase in {"Succeeded", "Failed"}
+
+    @property
+    def is_ready(self) -> bool:
+        return self.status.condition("Ready", "True") is not None
 
     @property
     def is_placed(self) -> bool:
@@ -391,9 +409,6 @@ class Pod(base.KubeObject, frozen=True):
         return f"{self.name}-{volume.name}" if volume.ephemeral is not None else ""
 
 
-_TRACING: Final = "OTEL_"
-
-
 class TemplateContainer(base.Part, frozen=True):
     """A container of a pod template; `env` has only the variables of OpenTelemetry."""
 
@@ -407,7 +422,7 @@ class TemplateContainer(base.Part, frozen=True):
     def __post_init__(self) -> None:
         """Drop all other variables: there are many, and some are passwords."""
         if self.env is not None:
-            kept = tuple(each for each in self.env if each.name.startswith(_TRACING))
+            kept = tuple(each for each in self.env if each.name.startswith("OTEL_"))
             force_setattr(self, "env", kept or None)
 
 

@@ -20,20 +20,10 @@ from reporter.model.text import clean, is_label, is_subdomain
 from reporter.probes.cluster.parts import VANISHED, RequiredCrd, required_crds
 from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import (
-    CREDENTIALS,
-    FORBIDDEN,
-    NOT_ASKED,
-    NOT_LISTED,
-    NOT_READ,
-    OTHER_VERSIONS,
-    ResourceState,
-    Served,
-    Snapshot,
-)
+from reporter.snapshot import snapshot as s
 from reporter.workload import components
 
-NO_FAULT: Final = frozenset({NOT_READ.cause, "not in the dump", NOT_LISTED, NOT_ASKED})
+NO_FAULT: Final = frozenset({s.NOT_READ.cause, "not in the dump", s.NOT_LISTED, s.NOT_ASKED})
 """Causes that mean not tried or not answered yet, so they are not faults of the cluster."""
 
 _NAMED: Final = 4
@@ -52,7 +42,7 @@ _PERMISSION: Final = re.compile(
 it becomes part of a command."""
 
 
-Unseen: TypeAlias = tuple[Resource[KubeObject], ResourceState]
+Unseen: TypeAlias = tuple[Resource[KubeObject], s.ResourceState]
 """A resource that was requested and cannot be read."""
 
 
@@ -70,19 +60,19 @@ class Sight:
     name: str = ""
 
 
-def unseen(snapshot: Snapshot) -> dict[Sight, list[Unseen]]:
+def unseen(snapshot: s.Snapshot) -> dict[Sight, list[Unseen]]:
     """Return the requested resources that cannot be read, by cause, sorted by name."""
     found: dict[Sight, list[Unseen]] = defaultdict(list)
     for resource, state in sorted(snapshot.states.items(), key=lambda item: str(item[0])):
         is_cut_off = str(resource) in snapshot.incomplete  # not a fault of the cluster
-        if state.served is Served.UNKNOWN and state.cause not in NO_FAULT and not is_cut_off:
+        if state.served is s.Served.UNKNOWN and state.cause not in NO_FAULT and not is_cut_off:
             found[_sight(state)].append((resource, state))
     return found
 
 
-def _sight(state: ResourceState) -> Sight:
-    if state.cause != FORBIDDEN or state.permission == CREDENTIALS:
-        return Sight(state.permission if state.permission == CREDENTIALS else state.cause)
+def _sight(state: s.ResourceState) -> Sight:
+    if state.cause != s.FORBIDDEN or state.permission == s.CREDENTIALS:
+        return Sight(state.permission if state.permission == s.CREDENTIALS else state.cause)
     missing = _PERMISSION.fullmatch(state.permission)
     name, namespace = (missing["name"] or "", missing["namespace"] or "") if missing else ("", "")
     if not missing or (name and not is_subdomain(name)) or (namespace and not is_label(namespace)):
@@ -104,15 +94,15 @@ def blind_message(sight: Sight, unknown: Sequence[Unseen]) -> str:
     rests = f"so what depends on {them} is unknown"
     read = f"{named(names)} cannot be read ({sight.cause}), {rests}"
     first, _ = unknown[0]
-    if sight.cause == CREDENTIALS:
+    if sight.cause == s.CREDENTIALS:
         text = (
             f"Credentials: {named(names)} cannot be read: the API server refuses the reporter's "
             f"credentials (expired or refused), {rests}; renew the token or the kubeconfig: "
             "kubectl auth whoami tells who they are"
         )
-    elif sight.cause == FORBIDDEN:
+    elif sight.cause == s.FORBIDDEN:
         text = f"Permission: {read}; {_grant(sight, names)}"
-    elif sight.cause.startswith(OTHER_VERSIONS):
+    elif sight.cause.startswith(s.OTHER_VERSIONS):
         asked = f"kubectl api-resources --api-group={first.group}"
         text = f"Version: {read}; see what is served: {asked}"
     else:
@@ -189,7 +179,7 @@ def probe_unjudged(scope: Scope, unjudged: Iterable[Unjudged]) -> Iterator[Findi
         )
 
 
-def _object_of(unjudged: Unjudged, snapshot: Snapshot, catalogue: Catalogue) -> ObjectRef:
+def _object_of(unjudged: Unjudged, snapshot: s.Snapshot, catalogue: Catalogue) -> ObjectRef:
     """Return a reference that distinguishes them; a probe is not an object of the cluster."""
     subject = unjudged.about
     if unjudged.reason:
@@ -209,7 +199,7 @@ def _since(unseen: Unseen) -> tuple[bool, timedelta, str]:
 _OVER = "over"
 
 
-def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -> Seen:
+def look_again(snapshot: s.Snapshot, settings: EvaluationSettings, before: Seen) -> Seen:
     """Return the shared parts seen before, in our recorded Events, and now.
 
     A firing Event shows that its Deployment existed if it has the uid; the Event of a Deployment
@@ -224,7 +214,7 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
         (each.key, crd_ref(each.name))
         for each in crds
         # Another part may need this very CRD and not accept that of the other group.
-        if snapshot.discovery.state(each.name) is Served.SERVED
+        if snapshot.discovery.state(each.name) is s.Served.SERVED
     )
     expected: tuple[components.ControlPlaneComponent | RequiredCrd, ...] = (*parts, *crds)
     needed = (
@@ -236,7 +226,7 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
 
 
 def _recorded(
-    snapshot: Snapshot,
+    snapshot: s.Snapshot,
     parts: tuple[components.ControlPlaneComponent, ...],
     crds: tuple[RequiredCrd, ...],
 ) -> dict[PartKey, ObjectRef]:

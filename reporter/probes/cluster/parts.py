@@ -12,31 +12,21 @@ from typing import Final
 from reporter.catalogue import reasons
 from reporter.catalogue.needs import API_KEY_PROVIDER
 from reporter.catalogue.reasons import CLUSTER_GATEWAY_AUTH, CLUSTER_READY
-from reporter.catalogue.resources import AUTHORIZATIONPOLICIES, CONFIGMAPS, DEPLOYMENTS, NAMESPACES
+from reporter.catalogue.resources import AUTHORIZATIONPOLICIES, CONFIGMAPS, DEPLOYMENTS
 from reporter.catalogue.shared_parts import SHARED_REQUIRED
 from reporter.model.finding import Finding, ReadyEvidence
 from reporter.model.objects import Deployment
 from reporter.model.resource import PartKey
-from reporter.model.stack import Need
+from reporter.model.stack import Need, RequiredKind
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, crd_ref
 from reporter.model.text import clean
 from reporter.probes.scope import ComponentScope, Scope, of_workload
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Discovery, Served, Snapshot
-from reporter.workload.components import (
-    NEEDED_BY,
-    ControlPlaneComponent,
-    components,
-    managed_namespaces,
-    may_be_needed,
-    namespace_ref,
-    needed_since,
-    places,
-    still_needed_by,
-)
+from reporter.workload import components as c
 from reporter.workload.deployment import is_available, judge_deployment
-from reporter.workload.owners import declared_workloads, is_workload_available
+from reporter.workload.owners import declared_workloads, first_there, is_workload_available
 from reporter.workload.replica_faults import MISSING, SCALED_TO_ZERO, WorkloadFault
 from reporter.workload.routing import lacks_api_key_provider, mesh_configs, required_provider
 
@@ -53,7 +43,7 @@ def probe_component(scope: ComponentScope) -> Iterator[Finding]:
         return
     if not component.is_missing(snapshot):
         return
-    by = still_needed_by(component.key, component.needs, snapshot, seen=scope.earlier)
+    by = c.still_needed_by(component.key, component.needs, snapshot, seen=scope.earlier)
     was = scope.earlier.there.get(component.key)
     if was is None and component.is_at_work(snapshot):
         return
@@ -61,18 +51,16 @@ def probe_component(scope: ComponentScope) -> Iterator[Finding]:
         yield _missing(snapshot, component, by=by, was=was)
 
 
-def is_expected(scope: Scope, component: ControlPlaneComponent) -> bool:
-    """Tell whether a component exists or has to."""
+def is_expected(scope: Scope, component: c.ControlPlaneComponent) -> bool:
     return bool(
         component.mode is PartMode.ON
         or component.found(scope.snapshot)
         or component.key in scope.earlier.there
-        or still_needed_by(component.key, component.needs, scope.snapshot, seen=scope.earlier)
+        or c.still_needed_by(component.key, component.needs, scope.snapshot, seen=scope.earlier)
     )
 
 
-def is_component_available(scope: Scope, component: ControlPlaneComponent) -> bool:
-    """Tell whether a component exists, is available, and has no fault."""
+def is_component_available(scope: Scope, component: c.ControlPlaneComponent) -> bool:
     snapshot = scope.snapshot
     found = component.found(snapshot, scope.earlier.there)
     if not found and component.key not in scope.earlier.there:
@@ -82,7 +70,7 @@ def is_component_available(scope: Scope, component: ControlPlaneComponent) -> bo
 
 
 def _judge_found(
-    snapshot: Snapshot, component: ControlPlaneComponent, found: tuple[Deployment, ...]
+    snapshot: Snapshot, component: c.ControlPlaneComponent, found: tuple[Deployment, ...]
 ) -> Iterator[Finding]:
     available = any(is_available(each) for each in found)
     more, looked = "", ", ".join(component.namespaces)
@@ -111,14 +99,14 @@ def _judge_found(
 
 
 def _missing(
-    snapshot: Snapshot, component: ControlPlaneComponent, *, by: str, was: ObjectRef | None
+    snapshot: Snapshot, component: c.ControlPlaneComponent, *, by: str, was: ObjectRef | None
 ) -> Finding:
     """Return the finding about a missing component, with what needs it and where it was."""
     namespace = was.namespace if was else component.home(snapshot)
     more = (
         f" (looked in {', '.join(component.namespaces)})" if len(component.namespaces) > 1 else ""
     )
-    more += f"{NEEDED_BY}{by}" if by else ""
+    more += f"{c.NEEDED_BY}{by}" if by else ""
     more += ", and it was there before" if was and not by else ""
     return _finding(
         snapshot,
@@ -130,13 +118,13 @@ def _missing(
         # component that was never seen must not suppress anything.
         governs=component.row.governs and (was is not None or not component.keeps_up(snapshot)),
         sole_place=component.sole_place(snapshot, was.namespace if was else ""),
-        no_older_than=needed_since(component.needs, snapshot) if by and was is None else None,
+        no_older_than=c.needed_since(component.needs, snapshot) if by and was is None else None,
     )
 
 
 def _finding(
     snapshot: Snapshot,
-    component: ControlPlaneComponent,
+    component: c.ControlPlaneComponent,
     fault: WorkloadFault,
     *,
     related: ObjectRef,
@@ -149,7 +137,7 @@ def _finding(
     return Finding(
         reason=component.reason,
         subject=CLUSTER,
-        involved=namespace_ref(snapshot, related.namespace),
+        involved=c.namespace_ref(snapshot, related.namespace),
         related=related,
         message=clean(f"{related} is {fault.state}: {fault.detail}{more}"),
         cause=fault.cause,
@@ -171,9 +159,9 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
     Users' declarations count too, unless Ready need not wait for them. There is no evidence if no
     component exists or is needed, or if it cannot be read whether one is needed.
     """
-    every = components(scope.settings)
+    every = c.components(scope.settings)
     configured = tuple(each for each in every if is_expected(scope, each))
-    if any(may_be_needed(each.needs, scope.snapshot) for each in every if each not in configured):
+    if any(c.may_be_needed(each.needs, scope.snapshot) for each in every if each not in configured):
         return
     declared = tuple(
         each
@@ -202,7 +190,7 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
         if each.served(discovery) is Served.SERVED
     }
     available = len(configured) + len(declared)
-    release = namespace_ref(scope.snapshot, scope.settings.release_namespace)
+    release = c.namespace_ref(scope.snapshot, scope.settings.release_namespace)
     yield ReadyEvidence(
         reason=CLUSTER_READY,
         subject=CLUSTER,
@@ -220,20 +208,19 @@ VANISHED: Final = "is not served any more"
 
 @dataclass(frozen=True, slots=True)
 class RequiredCrd:
-    """A CustomResourceDefinition that must be served; `owner` is the chart that has it.
+    """A kind that must be served, of a shared part or the part that its stack is."""
 
-    Any of `instead` is as good, for example after a kind has moved to another group. It belongs to
-    a shared `part`, and any of `needs` shows that it is needed. No Deployment of the parts in `of`
-    can run without it.
-    """
+    kind: RequiredKind
+    part: str
+    mode: PartMode
 
-    name: str
-    owner: str
-    instead: tuple[str, ...] = ()
-    part: str = ""
-    mode: PartMode = PartMode.ON
-    needs: tuple[Need, ...] = ()
-    of: tuple[str, ...] = ()
+    @property
+    def name(self) -> str:
+        return self.kind.crd
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return self.kind.needs
 
     @property
     def key(self) -> PartKey:
@@ -241,7 +228,7 @@ class RequiredCrd:
 
     def served(self, discovery: Discovery) -> Served:
         """Return the best state, by discovery, of it and its alternatives."""
-        states = {discovery.state(each) for each in (self.name, *self.instead)}
+        states = {discovery.state(each) for each in (self.name, *self.kind.instead)}
         return next(
             each for each in (Served.SERVED, Served.UNKNOWN, Served.ABSENT) if each in states
         )
@@ -255,7 +242,7 @@ class RequiredCrd:
         """Return the only namespace that needs it; empty if several do or it is expected anyway."""
         if self.mode is PartMode.ON or self.key in scope.earlier.there:
             return ""
-        found = dict.fromkeys(places(self.needs, scope.snapshot))
+        found = dict.fromkeys(c.places(self.needs, scope.snapshot))
         for component, running in self._running(scope.snapshot, scope.settings):
             if not component.is_elsewhere(running):
                 return ""
@@ -264,13 +251,13 @@ class RequiredCrd:
 
     def _running(
         self, snapshot: Snapshot, settings: EvaluationSettings
-    ) -> Iterator[tuple[ControlPlaneComponent, Deployment]]:
-        of = (each for each in components(settings) if each.part in self.of)
+    ) -> Iterator[tuple[c.ControlPlaneComponent, Deployment]]:
+        of = (each for each in c.components(settings) if each.part in self.kind.of)
         return ((component, each) for component in of for each in component.found(snapshot))
 
     def used(self, scope: Scope) -> str:
         """Return what uses it, other than the Deployments it comes with, or an empty string."""
-        return still_needed_by(self.key, self.needs, scope.snapshot, seen=scope.earlier)
+        return c.still_needed_by(self.key, self.needs, scope.snapshot, seen=scope.earlier)
 
 
 @lru_cache(maxsize=8)
@@ -287,9 +274,7 @@ def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
         if kind.only_needed and mode is PartMode.ON:
             mode = PartMode.AUTO
         if mode is not PartMode.OFF:
-            found.append(
-                RequiredCrd(kind.crd, kind.owner, kind.instead, part, mode, kind.needs, kind.of)
-            )
+            found.append(RequiredCrd(kind, part, mode))
     return tuple(found)
 
 
@@ -316,15 +301,15 @@ def probe_crds(scope: Scope) -> Iterator[Finding]:
             continue
         ref = crd_ref(crd.name)
         state = VANISHED if crd.key in scope.earlier.there else "is not served"
-        needed = f"{NEEDED_BY}{by}" if by else ""
+        needed = f"{c.NEEDED_BY}{by}" if by else ""
         yield Finding(
             reason=reasons.CLUSTER_CRD_MISSING,
             subject=CLUSTER,
             involved=ref,
             related=ref,
             message=clean(
-                f"{ref} {state}{needed}: install or repair the chart that owns it ({crd.owner}); "
-                f"where it is not wanted, set --components {crd.part}=off"
+                f"{ref} {state}{needed}: install or repair the chart that owns it "
+                f"({crd.kind.owner}); where it is not wanted, set --components {crd.part}=off"
             ),
             cause=f"{crd.name} missing",
             governs=True,
@@ -347,19 +332,17 @@ def probe_mesh_provider(scope: Scope) -> Iterator[Finding]:
         return
     needed = any(
         required_provider(policy) == API_KEY_PROVIDER
-        for namespace in managed_namespaces(scope.snapshot)
+        for namespace in c.managed_namespaces(scope.snapshot)
         for policy in scope.snapshot[AUTHORIZATIONPOLICIES].in_namespace(namespace.name)
     )
     if not needed:
         return
     config = mesh_configs(scope.snapshot, scope.settings)[0]
-    table = scope.snapshot[NAMESPACES]
-    candidates = scope.settings.gateway_auth_namespace
-    home = next((each for each in candidates if table.get("", each)), candidates[0])
+    home = first_there(scope.settings.gateway_auth_namespace, scope.snapshot)
     yield Finding(
         reason=CLUSTER_GATEWAY_AUTH,
         subject=CLUSTER,
-        involved=namespace_ref(scope.snapshot, home),
+        involved=c.namespace_ref(scope.snapshot, home),
         related=CONFIGMAPS.ref(config),
         message=clean(
             f"ConfigMap {config.namespace}/{config.name} does not define the extension provider "

@@ -43,7 +43,6 @@ def _evaluate(namespace: Namespace, scope: Scope) -> Evaluation:
 
 
 def evaluate_namespace(scope: NamespaceScope) -> Evaluation:
-    """Return the evaluation of one workload namespace."""
     subject = Subject.of_namespace(scope.namespace.name)
     return Evaluation(
         findings=tuple(chain.from_iterable(probe(scope) for probe in _PROBES)),

@@ -111,7 +111,6 @@ _LISTENER_FAULTS: Final = (
     ("ResolvedRefs", "False"),
     ("Programmed", "False"),
 )
-_NOT_ASSIGNED: Final = "AddressNotAssigned"
 _ADDRESS_PENDING: Final = "address pending"
 """Istio's text while the cloud builds the load balancer; other causes have the same reason."""
 
@@ -158,7 +157,7 @@ def _not_programmed(gateway: Gateway, programmed: Condition, scope: NamespaceSco
     (Istio, pilot/pkg/config/kube/gateway).
     """
     text, since = _text(programmed), programmed.last_transition_time
-    if programmed.reason != _NOT_ASSIGNED:
+    if programmed.reason != "AddressNotAssigned":
         return HarnessFault(text, _reason(programmed), severity=30, transition=since)
     if _ADDRESS_PENDING in (programmed.message or "").lower():
         budget = scope.settings.budget(TimeBudget.LOAD_BALANCER)

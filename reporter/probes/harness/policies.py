@@ -193,7 +193,6 @@ def _targets(
 
 
 def _strings(tree: object) -> Iterator[str]:
-    """Yield every text in a tree of JSON values."""
     rest = [tree]
     while rest:
         match rest.pop():

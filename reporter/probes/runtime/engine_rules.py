@@ -40,7 +40,6 @@ def unhealthy(window: Window, settings: EvaluationSettings) -> r.Answer:
 
 
 def corrupted(window: Window, _settings: EvaluationSettings) -> r.Answer:
-    """Judge whether any output contained NaN."""
     requests = window.increase(Counter.CORRUPTED)
     if not requests:
         return r.CLEAR
@@ -103,7 +102,6 @@ def _where_kv_caches_are(window: Window) -> str:
 
 
 def kv_transfer(window: Window, settings: EvaluationSettings) -> r.Answer:
-    """Judge the number of failed KV transfers."""
     failed = window.increase(Counter.TRANSFER_FAILURES)
     if failed is None or failed < settings.threshold(t.TRANSFER_FAILURES) or not failed:
         return r.CLEAR
@@ -143,7 +141,6 @@ def error_rate(window: Window, settings: EvaluationSettings) -> r.Answer:
 
 
 def failures(errors: float, total: float, how: str, *, settings: EvaluationSettings) -> r.Answer:
-    """Judge the share of failures among all requests."""
     if total < _FEW_REQUESTS:
         return TOO_FEW_REQUESTS
     if errors < _FEW_ERRORS or errors / total <= settings.threshold(t.ERROR_SHARE):

@@ -9,17 +9,10 @@ from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.metrics.samples import window
 from reporter.metrics.samples.sample import Latency, Sample
 from reporter.model.objects import Pod
+from reporter.probes.runtime import rule as r
 from reporter.probes.runtime.engine_rules import DOWNLOAD_RULES, OBJECTIVES, judge_engines
 from reporter.probes.runtime.network import is_settled
 from reporter.probes.runtime.pod_rules import POD_RULES, http_errors, judge_picker
-from reporter.probes.runtime.rule import (
-    NOT_SETTLED,
-    Answer,
-    Found,
-    Inconclusive,
-    NotOnPage,
-    NotOver,
-)
 from reporter.settings import EvaluationSettings
 from reporter.workload.pod import counts
 
@@ -45,12 +38,12 @@ def judge(
         doubted = before.doubts.get(reason)
         if known is None and doubted is not None:
             known = doubted.fault
-        found = {name: each for name, each in answers.items() if isinstance(each, Found)}
+        found = {name: each for name, each in answers.items() if isinstance(each, r.Found)}
         if found:
             since = _samples(history, reason, settings)[0].at.wall
             faults[reason] = _fault(reason, found, since, known=known)
         elif (inconclusive := _inconclusive(answers)) is not None:
-            lasting = isinstance(inconclusive, NotOver)
+            lasting = isinstance(inconclusive, r.NotOver)
             same = doubted is not None and doubted.lasting == lasting
             since_boot = doubted.since if doubted and same else newest.at.boot
             lasts = newest.at.boot - since_boot
@@ -76,7 +69,6 @@ def longest_window(settings: EvaluationSettings) -> timedelta:
 
 
 def objectives(settings: EvaluationSettings) -> Mapping[Latency, float]:
-    """Return the latency objectives, in seconds."""
     if not settings.judges_runtime:
         return {}
     every = {kind: settings.threshold(each) for kind, each in OBJECTIVES.items()}
@@ -85,7 +77,7 @@ def objectives(settings: EvaluationSettings) -> Mapping[Latency, float]:
 
 def _answers(
     history: window.History, settings: EvaluationSettings
-) -> Iterator[tuple[str, Mapping[str, Answer]]]:
+) -> Iterator[tuple[str, Mapping[str, r.Answer]]]:
     """Yield each enabled reason with the answers of its rules, by engine."""
     is_picker = history.newest.target.picked is not None
     for reason, rule in () if is_picker else DOWNLOAD_RULES.items():
@@ -96,7 +88,7 @@ def _answers(
         yield reason, judge_picker(history, reason, settings)
     for reason in () if is_picker else t.RUNTIME_NAMES:
         if not is_settled(history.newest):
-            yield reason, {"": NOT_SETTLED}
+            yield reason, {"": r.NOT_SETTLED}
         elif reason in POD_RULES:
             samples = _samples(history, reason, settings)
             yield reason, {"": POD_RULES[reason](history, samples, settings)}
@@ -107,20 +99,20 @@ def _answers(
             yield reason, judge_engines(history, reason, settings)
 
 
-def _inconclusive(answers: Mapping[str, Answer]) -> Inconclusive | None:
+def _inconclusive(answers: Mapping[str, r.Answer]) -> r.Inconclusive | None:
     """Return why nothing can be decided, or None; a sign that a fault is not over comes first.
 
     Values that a page never has are not waited for if another part of the pod has an answer.
     """
-    doubts = [each for each in answers.values() if isinstance(each, Inconclusive)]
-    passing = [each for each in doubts if not isinstance(each, NotOnPage)]
+    doubts = [each for each in answers.values() if isinstance(each, r.Inconclusive)]
+    passing = [each for each in doubts if not isinstance(each, r.NotOnPage)]
     if passing:
-        return next((each for each in passing if isinstance(each, NotOver)), passing[0])
+        return next((each for each in passing if isinstance(each, r.NotOver)), passing[0])
     return doubts[0] if doubts and len(doubts) == len(answers) else None
 
 
 def _fault(
-    reason: str, found: Mapping[str, Found], since: datetime, *, known: window.MetricFault | None
+    reason: str, found: Mapping[str, r.Found], since: datetime, *, known: window.MetricFault | None
 ) -> window.MetricFault:
     """Return the fault of some answers: the known one, while its engine is among them."""
     if known is not None and known.engine in found:
@@ -155,7 +147,7 @@ def running(pods: Iterable[Pod]) -> Iterator[Pod]:
     """Yield the pods whose containers all run: after a crash, the last page is out of date."""
     for pod in pods:
         statuses = pod.status.container_statuses or ()
-        if counts(pod) and statuses and all(each.state and each.state.running for each in statuses):
+        if counts(pod) and statuses and all(each.running for each in statuses):
             yield pod
 
 
@@ -176,6 +168,5 @@ def judged_of(pod: Pod, samples: window.PodSamples) -> window.Judged | None:
 
 
 def verdicts(pods: Iterable[Pod], samples: window.PodSamples) -> tuple[window.PodVerdict, ...]:
-    """Return the verdicts on pods."""
     judged = (judged_of(pod, samples) for pod in pods)
     return tuple(each.verdict for each in judged if each is not None)

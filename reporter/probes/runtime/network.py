@@ -140,7 +140,6 @@ SETTLED: Final = timedelta(seconds=60)
 
 
 def is_settled(sample: Sample) -> bool:
-    """Tell whether the pod had been Ready for a while."""
     since = sample.target.ready_since
     return sample.target.ready and since is not None and sample.at.wall - since >= SETTLED
 

@@ -20,7 +20,6 @@ from reporter.probes.runtime.network import SETTLED, in_service, is_settled, set
 from reporter.settings import EvaluationSettings
 
 _NOT_VLLM: Final = r.Inconclusive("its runtime is not vLLM: the page is not text")
-_NOT_FOUND: Final = "404"
 _TOO_FEW: Final = r.Inconclusive("too few attempts failed so far")
 
 
@@ -40,7 +39,7 @@ def scrape_failing(
         return r.CLEAR if len(failed) < len(samples) else _TOO_FEW
     how = f"{newest.failure} {newest.detail}".strip()
     text = f"its metrics could not be read for {r.minutes(window.total_seconds())}: {how}"
-    if newest.failure is Failure.STATUS and newest.detail == _NOT_FOUND:
+    if newest.failure is Failure.STATUS and newest.detail == "404":
         text += ", as where they are switched off (SGLang has them with --enable-metrics)"
     return r.Found(f"metrics: {how}", text)
 
@@ -180,7 +179,6 @@ JUST_READY: Final = r.Inconclusive("no pod that its pool selects has been Ready 
 def judge_picker(
     history: History, reason: str, settings: EvaluationSettings
 ) -> Mapping[str, r.Answer]:
-    """Return the answer of a reason's rule for a picker."""
     newest = history.newest
     if not is_settled(newest):
         return {"": r.NOT_SETTLED}

@@ -23,6 +23,8 @@ Unpacked: TypeAlias = tuple[str, bytes] | files.LeftOut
 """The path of an entry within the archive and its content; or why it is left out."""
 
 _BUFFER: Final = 512 * files.BLOCK
+_LEADS_OUT: Final = "a link that leads out of the archive"
+_NOT_THERE: Final = "a link to a file that is not in the archive"
 _EXTENDED: Final = frozenset({
     tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE,
     tarfile.SOLARIS_XHDTYPE,
@@ -112,9 +114,7 @@ def read_tar(
     for link in seen.wanted:
         target = followed(link, seen.links, budget.limits.links)
         if target is None or target not in seen.files:
-            yield files.LeftOut(
-                files.shown(name, link), "a link to a file that is not in the archive"
-            )
+            yield files.left_out(name, link, _NOT_THERE)
         elif files.use_of(target) is files.Use.NOTHING:
             more.setdefault(target, []).append(link)
     if more:
@@ -147,7 +147,7 @@ def _see_link(
     if files.use_of(path) is files.Use.NOTHING:
         return
     if target is None:
-        yield files.LeftOut(files.shown(name, path), "a link that leads out of the archive")
+        yield files.left_out(name, path, _LEADS_OUT)
     else:
         seen.wanted.append(path)
 
@@ -205,13 +205,11 @@ def _tar_errors(name: str) -> Iterator[None]:
     except _TooLargeError:
         raise files.DumpError(_too_large(name)) from None
     except _SparseError:
-        raise files.DumpError(
-            f"{name}: it contains a sparse file; pack it again with tar, without -S"
-        ) from None
+        why = "it contains a sparse file; pack it again with tar, without -S"
+        raise files.DumpError(f"{name}: {why}") from None
     except RecursionError:
-        raise files.BrokenArchiveError(
-            f"{name}: the archive is damaged: its headers do not end"
-        ) from None
+        why = "the archive is damaged: its headers do not end"
+        raise files.BrokenArchiveError(f"{name}: {why}") from None
 
 
 def _too_large(name: str) -> str:
@@ -266,11 +264,11 @@ def read_zip(file: BinaryIO, name: str, budget: files.Budget) -> Iterator[Unpack
 
 def _left_out(entry: str, path: str | None, *, name: str) -> Iterator[files.LeftOut]:
     if path is None:
-        yield files.LeftOut(files.shown(name, entry), "its path leads out of the archive")
+        yield files.left_out(name, entry, "its path leads out of the archive")
     elif not entry:
         yield files.LeftOut(name, "an entry has no name")
     elif files.use_of(path) is not files.Use.NOTHING:
-        yield files.LeftOut(files.shown(name, path), files.NO_FILE)
+        yield files.left_out(name, path, files.NO_FILE)
 
 
 def _is_device(mode: int) -> bool:
@@ -284,9 +282,9 @@ def _behind(
     """Yield the file behind a link, or nothing if that file is read anyway."""
     target = followed(link, found.links, budget.limits.links)
     if target == _OUTSIDE:
-        yield files.LeftOut(files.shown(name, link), "a link that leads out of the archive")
+        yield files.left_out(name, link, _LEADS_OUT)
     elif target is None or target not in found.entries:
-        yield files.LeftOut(files.shown(name, link), "a link to a file that is not in the archive")
+        yield files.left_out(name, link, _NOT_THERE)
     elif files.use_of(target) is files.Use.NOTHING:
         yield _entry(archive, found.entries[target], link, name=name, budget=budget)
 
@@ -295,18 +293,12 @@ def _entry(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str, *, name: str, budget: files.Budget
 ) -> Unpacked:
     if entry.flag_bits & _ENCRYPTED:
-        return files.LeftOut(
-            files.shown(name, path), "it is encrypted; unpack it and name the folder"
-        )
+        return files.left_out(name, path, "it is encrypted; unpack it and name the folder")
     if entry.compress_type not in _METHODS:
-        return files.LeftOut(
-            files.shown(name, path), "its compression is not read; unpack it yourself"
-        )
+        return files.left_out(name, path, "its compression is not read; unpack it yourself")
     if files.use_of(path) is files.Use.LOG:
         if entry.file_size > _LOG_BYTES:
-            return files.LeftOut(
-                files.shown(name, path), "a log that is too large; unpack it yourself"
-            )
+            return files.left_out(name, path, "a log that is too large; unpack it yourself")
         with _zip_errors(name), archive.open(entry) as log:
             # The size in the index may be false, but `zipfile` reads no more than that.
             raw = files.end_of(log, path)

@@ -243,8 +243,6 @@ MOST_OF_POD: Final = 16 * MOST_BYTES
 
 _CHUNK: Final = 1024 * 1024
 
-_SUFFIX: Final = ".log"
-_OF_POD: Final = "logs.txt"
 _BY_HAND: Final = re.compile(r"logs/([^/]+)/([^/]+)/([^/]+)\.log")
 _GATHERED: Final = re.compile(
     r"namespaces/([^/]++)/pods/([^/]++)/([^/]++)/[^/]++/logs/(current|previous)(?:\.insecure)?\.log"
@@ -257,11 +255,11 @@ def is_log(path: str) -> bool:
 
 
 def is_log_of_pod(path: str) -> bool:
-    return PurePosixPath(path).name == _OF_POD
+    return PurePosixPath(path).name == "logs.txt"
 
 
 def log_of(path: str) -> ContainerLog | None:
-    if not path.endswith(_SUFFIX):
+    if not path.endswith(".log"):
         return None
     parts = PurePosixPath(path).parts
     if gathered := _GATHERED.fullmatch("/".join(parts[-8:])):
@@ -343,6 +341,10 @@ class Use(Enum):
 
 def shown(name: str, path: str) -> str:
     return f"{name}: {path if path.isprintable() else clean(path)}"
+
+
+def left_out(name: str, path: str, cause: str) -> LeftOut:
+    return LeftOut(shown(name, path), cause)
 
 
 def use_of(path: str) -> Use:

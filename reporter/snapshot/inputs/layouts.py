@@ -36,10 +36,8 @@ from reporter.snapshot.inputs.files import LogFile, last_lines
 from reporter.yaml_reader.limits import Unreadable
 
 FOLDER: Final = "cluster-resources"
-_CUSTOM: Final = "custom-resources"
-_DEFINITIONS: Final = "custom-resource-definitions"
-_DISCOVERY: Final = "resources"
-_DISCOVERY_ERRORS: Final = "groups-resources-errors"
+
+
 _ERRORS: Final = "-errors"
 
 _KINDS: Final[Mapping[str, tuple[str, str, str]]] = {
@@ -53,7 +51,7 @@ _KINDS: Final[Mapping[str, tuple[str, str, str]]] = {
     "deployments": ("apps/v1", "Deployment", "deployments"),
     "statefulsets": ("apps/v1", "StatefulSet", "statefulsets"),
     "daemonsets": ("apps/v1", "DaemonSet", "daemonsets"),
-    _DEFINITIONS: (
+    "custom-resource-definitions": (
         "apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions",
     ),
 }  # fmt: skip
@@ -77,20 +75,20 @@ class SupportBundle:
 
     def documents(self, place: tuple[str, ...], value: object) -> Iterator[object]:
         match place:
-            case (name,) if name == _DISCOVERY_ERRORS:
+            case ("groups-resources-errors",):
                 self._discovery_failed |= bool(value)
-            case (name,) if name == _DISCOVERY:
+            case ("resources",):
                 found = (each for each in _entries(value) if isinstance(each, dict))
                 kind = {"kind": "APIResourceList", "apiVersion": "v1"}
                 self._discovery.extend({**each, **kind} for each in found)
             case (name,) if name.endswith(_ERRORS):
                 yield from _failures(name.removesuffix(_ERRORS), value)
-            case (name, errors) if name == _CUSTOM and errors == _CUSTOM + _ERRORS:
+            case ("custom-resources", "custom-resources-errors"):
                 yield from self._custom_failures(value)
-            case (name, *_) if name == _CUSTOM:
+            case ("custom-resources", *_):
                 self._has_custom = True
                 yield from value if isinstance(value, list) else (value,)
-            case (name,) if name == _DEFINITIONS:
+            case ("custom-resource-definitions" as name,):
                 self._define(value)
                 yield from _as_list(name, value)
             case (name, *rest) if name in _KINDS and (rest or isinstance(value, dict)):
@@ -219,13 +217,9 @@ def _is_object(value: object) -> bool:
     return isinstance(value, dict) and "kind" in value and "apiVersion" in value
 
 
-_CLUSTER: Final = "cluster-scoped-resources"
-_NAMESPACES: Final = "namespaces"
-
-
 def is_gathered(path: PurePosixPath) -> bool:
     parts = path.with_suffix("").parts
-    for folder, depths in ((_CLUSTER, (2, 3)), (_NAMESPACES, (3, 4))):
+    for folder, depths in (("cluster-scoped-resources", (2, 3)), ("namespaces", (3, 4))):
         if folder in parts:
             match parts[parts.index(folder) + 1 :]:
                 case (name, again) | (_, "pods", name, again) if name == again:

@@ -33,19 +33,8 @@ from reporter.model.objects.base import Timestamp
 from reporter.model.report import NOT_IN_DUMP
 from reporter.model.resource import Resource
 from reporter.model.text import clean, json_text
+from reporter.snapshot import snapshot as s
 from reporter.snapshot.dump_served import NO_LIST
-from reporter.snapshot.snapshot import (
-    FORBIDDEN,
-    NOT_ASKED,
-    NOT_LISTED,
-    NOT_READ,
-    OTHER_VERSIONS,
-    UNREACHABLE,
-    Discovery,
-    ResourceState,
-    Served,
-    Snapshot,
-)
 
 _MODE: Final = 0o600
 
@@ -86,14 +75,23 @@ API_VERSION: Final = "status-reporter/v1"
 KIND: Final = "Dump"
 
 _CAUSES: Final = frozenset(
-    {"", NOT_READ.cause, NOT_LISTED, UNREACHABLE, FORBIDDEN, NOT_ASKED, NOT_IN_DUMP, NO_LIST}
+    {
+        "",
+        s.NOT_READ.cause,
+        s.NOT_LISTED,
+        s.UNREACHABLE,
+        s.FORBIDDEN,
+        s.NOT_ASKED,
+        NOT_IN_DUMP,
+        NO_LIST,
+    }
 )
-_OTHER_VERSIONS: Final = re.compile(rf"{OTHER_VERSIONS}[a-z0-9 ,.()/]{{0,200}}")
+_OTHER_VERSIONS: Final = re.compile(rf"{s.OTHER_VERSIONS}[a-z0-9 ,.()/]{{0,200}}")
 _CAUSE_CHARACTERS: Final = 100
 
 
 class LookedAt(msgspec.Struct, frozen=True):
-    served: Served
+    served: s.Served
     cause: str = ""
     permission: str = ""
     partial: bool = False
@@ -112,8 +110,8 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
     @classmethod
     def of(
         cls,
-        states: Mapping[Resource[KubeObject], ResourceState],
-        discovery: Discovery,
+        states: Mapping[Resource[KubeObject], s.ResourceState],
+        discovery: s.Discovery,
         now: datetime,
         *,
         version: str,
@@ -137,7 +135,7 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
         collected = {"collectedAt": rfc3339(self.collected_at)}
         return {"apiVersion": API_VERSION, "kind": KIND, **fields, **collected}
 
-    def applied(self, snapshot: Snapshot) -> Snapshot:
+    def applied(self, snapshot: s.Snapshot) -> s.Snapshot:
         """Return the dump's snapshot with the states that the cluster's snapshot had.
 
         A resource that the header does not name was not read, with the settings of that time; a
@@ -147,7 +145,7 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
             each: self._state(each, state)
             for each, state in snapshot.states.items()
             if each.selection in self.resources
-            or (state.served is not Served.SERVED and not each.wide)
+            or (state.served is not s.Served.SERVED and not each.wide)
         }
         groups = frozenset(self.unknown_groups)
         known = replace(snapshot.discovery, unknown_groups=groups, known_groups=None)
@@ -159,11 +157,11 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
         covered = frozenset({self.namespace}) if self.namespace else None
         return replace(snapshot, states=states, discovery=known, covered=covered, incomplete=cut)
 
-    def _state(self, resource: Resource[KubeObject], found: ResourceState) -> ResourceState:
+    def _state(self, resource: Resource[KubeObject], found: s.ResourceState) -> s.ResourceState:
         seen = self.resources.get(resource.selection)
         if seen is None:
             return found
-        return ResourceState(
+        return s.ResourceState(
             seen.served, cause=_cause(seen.cause), permission=seen.permission, partial=seen.partial
         )
 
@@ -197,9 +195,7 @@ def pruned(item: object, types: Iterable[type[msgspec.Struct]]) -> object:
     return _pruned(item, tuple(map(_type_of, types)))
 
 
-@lru_cache(maxsize=256)
-def _type_of(type_: type[msgspec.Struct]) -> inspect.Type:
-    return msgspec.inspect.type_info(type_)
+_type_of = lru_cache(maxsize=256)(inspect.type_info)
 
 
 def _pruned(value: object, types: Sequence[inspect.Type]) -> object:

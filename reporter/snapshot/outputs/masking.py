@@ -48,7 +48,6 @@ _USER_INFO: Final = re.compile(r"(?<=://)[^/@\s]+@")
 _SECRET_VALUE: Final = re.compile(
     rf"(?<!\S)({CREDENTIAL_FLAG})(=|\s+)(\"[^\"]*\"|'[^']*'|\S+)", re.IGNORECASE
 )
-_ARGUMENTS: Final = frozenset({"args", "command"})
 _PAIRS: Final = frozenset({"env", "httpHeaders"})
 """Lists of name/value pairs; only values of `COMPARED` names are not masked."""
 
@@ -57,8 +56,6 @@ _NAMED_SOURCES: Final = frozenset(
 )
 """Volume sources that only name another object. Others are masked: a driver's options may be
 credentials."""
-
-_MESH: Final = "mesh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ class Masking:
                 return [self._variable(each) for each in value]
             if key == "volumes":
                 return [self._volume(each) for each in value]
-            if key in _ARGUMENTS:
+            if key in {"args", "command"}:
                 return self._arguments(value)
             return [self.masked(each) for each in value]
         return self._masked_text(value, key) if isinstance(value, str) else value
@@ -100,7 +97,7 @@ class Masking:
         return self._mask(value) if isinstance(value, str) and value else value
 
     def _masked_text(self, value: str, key: str) -> str:
-        if key == _MESH:
+        if key == "mesh":
             return _mesh(value)
         return self._mask(value) if value and names_credential(key) else _text(value)
 
@@ -233,7 +230,6 @@ _OPEN: Final = frozenset({
 """Fields whose keys are chosen by users."""
 
 _ADDRESS: Final = re.compile(r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)")
-_ADDRESS_FIELDS: Final = frozenset({"podIP"})
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:\d\d)")
 _COMPOUND: Final = re.compile(
     r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[-._/:@][A-Za-z0-9]++)++|(?<=[\"'])[A-Za-z0-9]++(?=[\"'])"
@@ -287,7 +283,7 @@ class Redaction:
             return [self.redacted(each, key) for each in value]
         if not isinstance(value, str) or key in _KEPT:
             return value
-        if key in _ADDRESS_FIELDS and value:
+        if key == "podIP" and value:
             return self._names.get(value, "198.18.255.254")
         return self.text(value)
 
