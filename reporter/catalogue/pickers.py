@@ -14,9 +14,8 @@ from dataclasses import replace
 from typing import Final
 
 from reporter.catalogue import runtime
-from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.model.subject import Layer, RequestStage, SubjectKind
 
 NO_ENDPOINTS: Final = "EPPNoEndpoints"
@@ -96,7 +95,7 @@ FROM_PAGES: Final = {**runtime.ROWS, **{reason.name: reason for reason in PICKER
 
 
 def picker_rows_of(
-    kind: SubjectKind, *, chain: bool, reads: tuple[Resource[KubeObject], ...]
+    kind: SubjectKind, *, chain: bool, reads: tuple[AnyResource, ...]
 ) -> tuple[Reason, ...]:
     """Return the rows for subjects of a kind that are in the priority chain, or those that are not.
 

@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType, Reason
 from reporter.model.report import BLIND
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.model.subject import Layer, RequestStage, SubjectKind
 from reporter.yaml_reader.strict import FilePart
 
@@ -34,8 +33,8 @@ def row(
     trigger: str,
     silent: str = "",
     action: str,
-    reads: tuple[Resource[KubeObject], ...],
-    also_reads: tuple[tuple[Resource[KubeObject], tuple[Resource[KubeObject], ...]], ...] = (),
+    reads: tuple[AnyResource, ...],
+    also_reads: tuple[tuple[AnyResource, tuple[AnyResource, ...]], ...] = (),
     grace_seconds: int | None = None,
     grace_note: str = "",
     stage: RequestStage | None = None,
@@ -85,7 +84,7 @@ def ready_row(
     *,
     of: SubjectKind,
     trigger: str,
-    reads: tuple[Resource[KubeObject], ...],
+    reads: tuple[AnyResource, ...],
 ) -> Reason:
     reason = row(name, summary, of=of, trigger=trigger, action="Nothing.", reads=reads)
     return replace(outside_chain(reason, EventType.NORMAL), says_ready=True)
@@ -265,7 +264,7 @@ def reasons_of(
     of: SubjectKind,
     *,
     texts: Mapping[str, str],
-    reads: tuple[Resource[KubeObject], ...],
+    reads: tuple[AnyResource, ...],
 ) -> Iterator[Reason]:
     """Yield the reasons of a kind, in the order of the rows; `texts` are inserted."""
     for each in rows:

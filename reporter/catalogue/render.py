@@ -12,11 +12,10 @@ from reporter.catalogue.shared_parts import missed_where
 from reporter.model import subject as s
 from reporter.model.catalogue import Catalogue
 from reporter.model.commands import commands_for
-from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType, Reason, SuppressionRow
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 
-_BY_WORD: Final[tuple[tuple[str, Resource[KubeObject]], ...]] = (
+_BY_WORD: Final[tuple[tuple[str, AnyResource], ...]] = (
     ("EPP", r.DEPLOYMENTS),
     ("Route", r.HTTPROUTES),
     ("Pool", r.INFERENCEPOOLS),
@@ -103,7 +102,7 @@ def _at_fault(reason: Reason, catalogue: Catalogue) -> s.ObjectRef | None:
     return found.ref_named(_NAMESPACE if found.namespaced else "", _NAME)
 
 
-def _resource(reason: Reason, catalogue: Catalogue) -> Resource[KubeObject] | None:
+def _resource(reason: Reason, catalogue: Catalogue) -> AnyResource | None:
     reads = reason.all_reads
     if reason.window_seconds is not None:
         return r.PODS

@@ -9,8 +9,7 @@ read and one for each stack; `make docs-check` compares them with the table.
 from typing import Final
 
 from reporter.model import objects as o
-from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource, Resource
 
 COMPONENT: Final = "productionstack-status-reporter"
 """`source.component` and `reportingComponent` of our Events, and the Lease's name."""
@@ -74,7 +73,7 @@ CONFIGMAPS: Final = Resource("", ("v1",), "configmaps", "ConfigMap", o.ConfigMap
 EVENTS: Final = Resource("", ("v1",), "events", "Event", o.Event,
     "our own Events, in kube-system only", label_selector=f"{LABEL_PREFIX}reason")  # fmt: skip
 
-SHARED: Final[tuple[Resource[KubeObject], ...]] = (
+SHARED: Final[tuple[AnyResource, ...]] = (
     NAMESPACES, NODES, PODS, CLAIMS, SERVICES, DEPLOYMENTS, STATEFULSETS, APIKEYS, GATEWAYCLASSES,
     GATEWAYS, HTTPROUTES,
     INFERENCEPOOLS, FORMER_POOLS, ENVOYFILTERS, AUTHORIZATIONPOLICIES, CILIUMNETWORKPOLICIES,
@@ -82,7 +81,7 @@ SHARED: Final[tuple[Resource[KubeObject], ...]] = (
 )  # fmt: skip
 """Listed and watched in the whole cluster, whatever stacks are on."""
 
-BY_PLACE: Final[tuple[Resource[KubeObject], ...]] = (CONFIGMAPS, EVENTS)
+BY_PLACE: Final[tuple[AnyResource, ...]] = (CONFIGMAPS, EVENTS)
 """Listed and watched in a few namespaces only; see each purpose."""
 
 VOLUMES: Final = Resource("", ("v1",), "persistentvolumes", "PersistentVolume", o.PersistentVolume,
@@ -129,7 +128,7 @@ NETWORKPOLICIES: Final = Resource("networking.k8s.io", ("v1",), "networkpolicies
     o.NetworkPolicy, "whether a policy stops a connection that times out",
     explains=True)  # fmt: skip
 
-ON_DEMAND: Final[tuple[Resource[KubeObject], ...]] = (
+ON_DEMAND: Final[tuple[AnyResource, ...]] = (
     VOLUMES, ATTACHMENTS, CSINODES, STORAGECLASSES, NODEPOOLS, NODECLAIMS, QUEUES, WORKLOADS,
     LOCALQUEUES, CLUSTERQUEUES, DAEMONSETS, CLUSTERPOLICIES, AUTOSCALERS, LEASES, APISERVICES,
     NETWORKPOLICIES,

@@ -8,9 +8,8 @@ not block a model's Ready reason: the model serves, but badly.
 from dataclasses import replace
 from typing import Final
 
-from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason, Threshold
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.model.subject import Layer, SubjectKind
 
 DOWNLOAD_SLOW: Final = "WeightDownloadSlow"
@@ -225,7 +224,7 @@ def of_kind(reason: str, kind: SubjectKind) -> str:
     return f"{kind}{reason}"
 
 
-def rows_of(kind: SubjectKind, *, reads: tuple[Resource[KubeObject], ...]) -> tuple[Reason, ...]:
+def rows_of(kind: SubjectKind, *, reads: tuple[AnyResource, ...]) -> tuple[Reason, ...]:
     return tuple(
         replace(row, name=of_kind(row.name, kind), of=kind, reads=reads) for row in ROWS.values()
     )

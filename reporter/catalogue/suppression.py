@@ -13,22 +13,19 @@ from reporter.catalogue import pickers as p
 from reporter.catalogue import reasons as c
 from reporter.catalogue import resources as r
 from reporter.catalogue import runtime as t
-from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason, SuppressionRow
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.model.subject import SubjectKind
 
 
-def missing_kind(resource: Resource[KubeObject], *downstream: str, why: str = "") -> SuppressionRow:
+def missing_kind(resource: AnyResource, *downstream: str, why: str = "") -> SuppressionRow:
     why = why or f"the API server cannot serve {resource.plural}"
     return SuppressionRow(c.CLUSTER_CRD_MISSING, downstream, why, crd=resource.crd_name)
 
 
 def seen_on_objects(reasons: tuple[Reason, ...]) -> tuple[str, ...]:
     """Return the names of faults that are read from objects: few enough for a message."""
-    return tuple(
-        each.name for each in reasons if not each.says_ready and each.window_seconds is None
-    )
+    return tuple(e.name for e in reasons if not e.says_ready and e.window_seconds is None)
 
 
 def of_pods(

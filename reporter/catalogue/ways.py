@@ -86,11 +86,7 @@ def explaining(seen: str) -> tuple[Passing, ...]:
     header, _, source = wanted.partition(":")
     if header == "x-kaito-error-source":
         return tuple(each for each in WAYS if each.error_source == source.strip())
-    return tuple(
-        each
-        for each in WAYS
-        if each.clients and wanted in {each.clients, each.code, each.clients[:3]}
-    )
+    return tuple(e for e in WAYS if e.clients and wanted in {e.clients, e.code, e.clients[:3]})
 
 
 def clients_get(reason: str) -> str:

@@ -193,9 +193,8 @@ def what_comes(pod: Pod, snapshot: Snapshot, now: datetime | None) -> Diagnosis 
             where = f" in node group {clean(group[1])} ({group[2]} to {group[3]})" if group else ""
             return _coming(f"the cluster autoscaler adds a node for it{where}", event, now)
         if event.reason == "Nominated" and (name := _NOMINATED.search(event.message)):
-            return _coming(
-                f"Karpenter makes a node for it (NodeClaim {clean(name[1])})", event, now
-            )
+            claim = f"NodeClaim {clean(name[1])}"
+            return _coming(f"Karpenter makes a node for it ({claim})", event, now)
         if event.reason in ("NotTriggerScaleUp", "FailedScaleUp"):
             return None
     return None
@@ -336,9 +335,7 @@ def _not_launched(claim: NodeClaim, step: str, condition: Condition) -> Diagnosi
 
 
 def _no_capacity(event: ForeignEvent) -> Diagnosis:
-    quota = any(
-        each in event.message for each in ("VcpuLimitExceeded", "MaxSpotInstanceCount", "Quota")
-    )
+    quota = any(e in event.message for e in ("VcpuLimitExceeded", "MaxSpotInstanceCount", "Quota"))
     return (_CLOUD_QUOTA if quota else _CLOUD_FULL).of(message=_quoted(event.message))
 
 

@@ -301,9 +301,8 @@ ERRORS: Final = (
 
 def why_it_fails(text: str | None, namespace: str, snapshot: Snapshot) -> Diagnosis | None:
     """Return why the API server refuses a controller's request; None if unknown."""
-    found = meaning(ERRORS, text, Context(namespace=namespace)) or refusal(
-        text, namespace, snapshot
-    )
+    context = Context(namespace=namespace)
+    found = meaning(ERRORS, text, context) or refusal(text, namespace, snapshot)
     if found is None or found.code != REFUSES_ALL:
         return found
     cause = found.cause.replace(" refuses every pod: ", " cannot be asked: ")

@@ -315,9 +315,7 @@ def _asked(case: Case, container: str, log: LogCause) -> Fact | None:
 def _driver(case: Case, mount: o.Mount) -> str:
     """Return the driver of a mounted volume in parentheses, if it is that of a claim."""
     claim = case.pod.claim_of(mount.name)
-    bound = next(
-        (of for each, of in bound_claims(case.pod, case.snapshot) if each.name == claim), ""
-    )
+    bound = next((of for e, of in bound_claims(case.pod, case.snapshot) if e.name == claim), "")
     volume = case.snapshot[VOLUMES].get("", bound)
     driver = volume.spec.csi.driver if volume is not None and volume.spec.csi else ""
     return f" ({cut(clean(driver), 120)})" if driver else ""

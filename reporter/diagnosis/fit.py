@@ -110,9 +110,7 @@ class Demand:
             case Plugin.RESOURCE:
                 return offered(node, self.what) >= self.asks
             case _:
-                return selects(self.terms, node) and all(
-                    _meets(node, each) for each in self.requirements
-                )
+                return selects(self.terms, node) and all(_meets(node, e) for e in self.requirements)
 
     def is_state(self, node: o.Node) -> bool:
         if self.plugin is not Plugin.RESOURCE:
@@ -352,9 +350,8 @@ def _offer(node: o.Node, resource: str) -> str:
 def _labels_of(node: o.Node, demand: Demand) -> str:
     has = ((key, node.metadata.label(key)) for key in demand.keys)
     found = some(f"{clean(key)}={clean(value)}" for key, value in has if value is not None)
-    return (
-        f"has {found}, and it asks for {demand.what}" if found else f"lacks the label {demand.what}"
-    )
+    what = demand.what
+    return f"has {found}, and it asks for {what}" if found else f"lacks the label {what}"
 
 
 def written(terms: Iterable[o.NodeSelectorTerm]) -> str:

@@ -89,51 +89,27 @@ _FAILED: Final = re.compile(
 _RANKS: Final = ("Worker", "VllmWorker", "RayWorker", "TP", "EngineCore", "APIServer")
 
 WRAPPERS: Final = (
-    "Engine core initialization failed",
-    "WorkerProc initialization failed due to",
-    "EngineCore failed to start",
-    "EngineCore encountered an",
-    "EngineDeadError",
-    "Frontend process failed during engine core",
-    "failed to be inspected",
+    "Engine core initialization failed", "WorkerProc initialization failed due to",
+    "EngineCore failed to start", "EngineCore encountered an", "EngineDeadError",
+    "Frontend process failed during engine core", "failed to be inspected",
     "Invalid repository ID or local directory specified",
-    "For further information visit https://errors.pydantic.dev",
-    "sigquit from a child process",
-    "SIGQUIT received",
-    "Initialization failed. Please see",
-    "scheduler is dead",
-    "Engine process failed to start",
-    "WorkerProc failed to start",
-    "for the root cause",
-    "check the stack trace",
-    "Background loop has errored",
-    "in its creation task",
-    "AWS S3 sync command failed with exit code",
-    "rsync failed with code",
-    "ChildFailedError",
-)
+    "For further information visit https://errors.pydantic.dev", "sigquit from a child process",
+    "SIGQUIT received", "Initialization failed. Please see", "scheduler is dead",
+    "Engine process failed to start", "WorkerProc failed to start", "for the root cause",
+    "check the stack trace", "Background loop has errored", "in its creation task",
+    "AWS S3 sync command failed with exit code", "rsync failed with code", "ChildFailedError",
+)  # fmt: skip
 """Fragments of lines that only say that something else failed; such a line is never a cause."""
 
 NOISE: Final = (
-    "destroy_process_group() was not called",
-    "leaked shared_memory",
-    "leaked semaphore",
-    "No available shared memory broadcast block found",
-    "NCCL INFO",
-    " on startup. Desired GPU memory utilization",
-    "TORCH_USE_CUDA_DSA",
-    "CUDA kernel errors might be asynchronously",
-    "Cgroup memory preflight",
-    "Trying to resume download",
-    "Retrying",
-    "thrown while requesting",
-    "non-default args",
-    "server_args=",
-    "Ignore import error when loading",
-    "stats.vllm.ai",
-    "encountered while exporting",
-    "Failed to export ",
-)
+    "destroy_process_group() was not called", "leaked shared_memory", "leaked semaphore",
+    "No available shared memory broadcast block found", "NCCL INFO",
+    " on startup. Desired GPU memory utilization", "TORCH_USE_CUDA_DSA",
+    "CUDA kernel errors might be asynchronously", "Cgroup memory preflight",
+    "Trying to resume download", "Retrying", "thrown while requesting", "non-default args",
+    "server_args=", "Ignore import error when loading", "stats.vllm.ai",
+    "encountered while exporting", "Failed to export ",
+)  # fmt: skip
 """Fragments of lines that healthy containers log too."""
 
 _NOISE: Final = re.compile(r"frame #\d|TLS handshake error .{0,300}EOF")
@@ -314,11 +290,7 @@ def _best(found: Iterable[_Found]) -> _Found | None:
     sureness = min(map(_unsureness, matches))
     sure = [each for each in matches if _unsureness(each) == sureness]
     first = min(sure, key=lambda each: each[0].number)[0]
-    beside = [
-        each
-        for each in sure
-        if each[0] is first or (first.second and each[0].second == first.second)
-    ]
+    beside = [e for e in sure if e[0] is first or (first.second and e[0].second == first.second)]
     return min(beside, key=lambda each: (each[0].rank, each[0].number, each[1].order))
 
 

@@ -113,9 +113,7 @@ def _refused(case: c.Case) -> Diagnosis | None:
 
 def has_started(pod: Pod) -> bool:
     """True if a container of the pod runs or ever ran, so that it has a log."""
-    return c.has_run(pod) or any(
-        each.restart_count > 0 or c.last_end(each) for each in c.statuses(pod)
-    )
+    return c.has_run(pod) or any(e.restart_count > 0 or c.last_end(e) for e in c.statuses(pod))
 
 
 def _of_containers(case: c.Case, container: str) -> Diagnosis | None:
@@ -271,9 +269,7 @@ def _failing_jobs(namespace: str, snapshot: Snapshot) -> Mapping[str, Diagnosis]
             if owner.kind == "Job" and (before is None or f"{before.created}" < f"{pod.created}"):
                 newest[owner.name] = pod
     names = (*newest, *snapshot.evidence.names_of(namespace, "Job"))
-    found = (
-        (each, _of_job(namespace, each, newest.get(each), snapshot=snapshot)) for each in names
-    )
+    found = ((e, _of_job(namespace, e, newest.get(e), snapshot=snapshot)) for e in names)
     return {name: why for name, why in found if why is not None}
 
 

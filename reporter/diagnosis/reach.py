@@ -331,9 +331,7 @@ def _agents(snapshot: Snapshot) -> tuple[o.Pod, ...] | None:
     if not snapshot.absence_known(PODS, _SYSTEM):
         return None
     found = (each for each in snapshot[PODS].in_namespace(_SYSTEM) if not each.spec.host_network)
-    return tuple(
-        islice((each for each in found if each.name.startswith("konnectivity-agent-")), _MOST)
-    )
+    return tuple(islice((e for e in found if e.name.startswith("konnectivity-agent-")), _MOST))
 
 
 _SYSTEM: Final = "kube-system"

@@ -514,9 +514,8 @@ class _NodeCheck:
                 *(_group_text((self.unmet[n.name][0],), [n]) for n in near[:1]),
             ]
         code, action = _MEND[demand.plugin]
-        cause = (
-            f"{'' if with_devices else 'no node meets all that it asks for: '}{'; '.join(texts)}"
-        )
+        why = "" if with_devices else "no node meets all that it asks for: "
+        cause = why + "; ".join(texts)
         brief = f"{clean(nodes[0].name)} {demand.why(nodes[0])}"
         return Diagnosis(code=code, cause=cause, brief=brief, action=action)
 
@@ -536,9 +535,7 @@ class _NodeCheck:
             not any(each in self.unmet[node.name] for each in volumes) for node in self.nodes
         ):
             return None
-        where = " and ".join(
-            f"{each.what} is in {fit.written(each.terms or ())}" for each in volumes
-        )
+        where = " and ".join(f"{e.what} is in {fit.written(e.terms or ())}" for e in volumes)
         return _VOLUMES_APART.of(where=where)
 
     def _of_control_plane(self, node: Node) -> bool:

@@ -303,11 +303,7 @@ def _held(
     of_claims = partial(_users_of_claims, pod.namespace)
     name = claim.name if claim is not None else ""
     of_claim = snapshot.entry(("users of claims", pod.namespace), name, of_claims) or ()
-    users = [
-        each
-        for each in of_claim
-        if each.name != pod.name and each.spec.node_name != pod.spec.node_name
-    ]
+    users = [e for e in of_claim if e.name != pod.name and e.spec.node_name != pod.spec.node_name]
     named = _BY_PODS.search(event.message) if event else None
     holder = users[0].name if users else named[1] if named else ""
     node = node or (users[0].spec.node_name or "" if users else "")

@@ -18,7 +18,7 @@ from reporter.model.evidence import LogCause
 from reporter.model.finding import Sureness
 from reporter.model.objects import ContainerStatus, KubeObject, Pod
 from reporter.model.report import Disposition, Report, ResolvedFinding
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.snapshot.snapshot import Served, Snapshot
 
 OF_NODES: Final = "default"
@@ -67,7 +67,7 @@ class WantedEvidence:
     namespaces: Mapping[str, frozenset[object]] = field(default_factory=dict)
     pods: Mapping[str, tuple[Pod, ...]] = field(default_factory=dict)
     logs: tuple[WantedRun, ...] = ()
-    resources: tuple[Resource[KubeObject], ...] = ()
+    resources: tuple[AnyResource, ...] = ()
     volumes: tuple[str, ...] = ()
     leases: tuple[tuple[str, str], ...] = ()
     scalers: bool = False
@@ -185,9 +185,7 @@ _OF_OTHERS: Final = (*r.BY_NAME, r.AUTOSCALERS, r.APISERVICES, r.NETWORKPOLICIES
 """Read for other reasons than a pod that waits."""
 
 
-def _resources(
-    report: Report, snapshot: Snapshot, *, waits: bool
-) -> Iterator[Resource[KubeObject]]:
+def _resources(report: Report, snapshot: Snapshot, *, waits: bool) -> Iterator[AnyResource]:
     for each in r.ON_DEMAND if waits else ():
         if each not in _OF_OTHERS and (not each.custom or _serves(snapshot, each)):
             yield each
@@ -200,7 +198,7 @@ def _resources(
         yield r.NETWORKPOLICIES
 
 
-def _serves(snapshot: Snapshot, resource: Resource[KubeObject]) -> bool:
+def _serves(snapshot: Snapshot, resource: AnyResource) -> bool:
     return snapshot.discovery.state(resource.crd_name) is Served.SERVED
 
 
@@ -208,9 +206,7 @@ def wanted_logs(pod: Pod) -> Iterator[WantedRun]:
     """Yield the containers that are not ready; skip pods that succeeded or are being deleted."""
     if pod.status.phase == "Succeeded" or pod.metadata.deletion_timestamp is not None:
         return
-    sidecars = {
-        each.name for each in pod.spec.init_containers or () if each.restart_policy == "Always"
-    }
+    sidecars = {e.name for e in pod.spec.init_containers or () if e.restart_policy == "Always"}
     done = {
         each.name
         for each in pod.status.init_container_statuses or ()

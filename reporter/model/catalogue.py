@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason, SuppressionRow
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.model.stack import StackRows
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
 
@@ -99,7 +98,7 @@ class Declared:
     """A component that a user declared and the resource it reads; None for a CRD check."""
 
     component: CustomComponent
-    resource: Resource[KubeObject] | None
+    resource: AnyResource | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +111,7 @@ class Catalogue:
 
     reasons: tuple[Reason, ...]
     suppression: tuple[SuppressionRow, ...]
-    resources: tuple[Resource[KubeObject], ...]
+    resources: tuple[AnyResource, ...]
     stacks: tuple[StackRows, ...] = ()
     pod_suppression: tuple[SuppressionRow, ...] = ()
     declared: tuple[Declared, ...] = ()
@@ -120,13 +119,11 @@ class Catalogue:
     _by_name: Mapping[str, Reason] = field(init=False, repr=False)
     _ranks: Mapping[str, int] = field(init=False, repr=False)
     _upstreams: Mapping[str, tuple[SuppressionRow, ...]] = field(init=False, repr=False)
-    _rests_on: Mapping[str, frozenset[Resource[KubeObject]]] = field(init=False, repr=False)
+    _rests_on: Mapping[str, frozenset[AnyResource]] = field(init=False, repr=False)
     _of_ready: Mapping[SubjectKind, tuple[Reason, ...]] = field(init=False, repr=False)
-    _of_subject: Mapping[SubjectKind, tuple[Resource[KubeObject], ...]] = field(
-        init=False, repr=False
-    )
+    _of_subject: Mapping[SubjectKind, tuple[AnyResource, ...]] = field(init=False, repr=False)
     _pod_upstreams: Mapping[str, tuple[SuppressionRow, ...]] = field(init=False, repr=False)
-    _of_kind: Mapping[str, tuple[Resource[KubeObject], ...]] = field(init=False, repr=False)
+    _of_kind: Mapping[str, tuple[AnyResource, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         by_name = {reason.name: reason for reason in self.reasons}
@@ -141,7 +138,7 @@ class Catalogue:
         for reason in self.reasons:
             if reason.blocks_ready or reason.says_ready:
                 of_ready[reason.subject_kind] += (reason,)
-        of_kind: dict[str, tuple[Resource[KubeObject], ...]] = defaultdict(tuple)
+        of_kind: dict[str, tuple[AnyResource, ...]] = defaultdict(tuple)
         for resource in self.resources:
             of_kind[resource.kind] += (resource,)
         for name, value in (
@@ -157,8 +154,8 @@ class Catalogue:
         ):
             object.__setattr__(self, name, value)
 
-    def _subjects(self) -> dict[SubjectKind, tuple[Resource[KubeObject], ...]]:
-        found: dict[SubjectKind, tuple[Resource[KubeObject], ...]] = defaultdict(tuple)
+    def _subjects(self) -> dict[SubjectKind, tuple[AnyResource, ...]]:
+        found: dict[SubjectKind, tuple[AnyResource, ...]] = defaultdict(tuple)
         for resource in self.resources:
             if resource.subject_kind is not None:
                 found[resource.subject_kind] += (resource,)
@@ -187,7 +184,7 @@ class Catalogue:
     def upstreams_of(self, name: str) -> tuple[SuppressionRow, ...]:
         return self._upstreams.get(name, ())
 
-    def rests_on(self, name: str) -> frozenset[Resource[KubeObject]]:
+    def rests_on(self, name: str) -> frozenset[AnyResource]:
         return self._rests_on[name]
 
     def of_ready(self, kind: SubjectKind) -> tuple[Reason, ...]:
@@ -198,11 +195,11 @@ class Catalogue:
         deployments = (kind for stack in self.stacks for kind in stack.kinds)
         return (CLUSTER_KIND, NAMESPACE_KIND, *deployments)
 
-    def of_subject(self, kind: SubjectKind) -> tuple[Resource[KubeObject], ...]:
+    def of_subject(self, kind: SubjectKind) -> tuple[AnyResource, ...]:
         """Return the resources whose objects are subjects of a kind; empty in the upper layers."""
         return self._of_subject.get(kind, ())
 
-    def of_kind(self, kind: str, group: str | None = None) -> tuple[Resource[KubeObject], ...]:
+    def of_kind(self, kind: str, group: str | None = None) -> tuple[AnyResource, ...]:
         """Return the resources of a kind, optionally of one group; stacks may share a kind."""
         found = self._of_kind.get(kind, ())
         return found if group is None else tuple(each for each in found if each.group == group)

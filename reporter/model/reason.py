@@ -8,8 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, RequestStage, SubjectKind
 
 
@@ -54,8 +53,8 @@ class Reason:
     trigger: str
     silent: str = ""
     action: str
-    reads: tuple[Resource[KubeObject], ...] = ()
-    also_reads: tuple[tuple[Resource[KubeObject], tuple[Resource[KubeObject], ...]], ...] = ()
+    reads: tuple[AnyResource, ...] = ()
+    also_reads: tuple[tuple[AnyResource, tuple[AnyResource, ...]], ...] = ()
     chain: bool = True
     grace_seconds: int | None = None
     grace_note: str = ""
@@ -90,12 +89,12 @@ class Reason:
             case _:
                 return self.stage or RequestStage.PODS
 
-    def reads_of(self, kinds: Collection[str]) -> frozenset[Resource[KubeObject]]:
+    def reads_of(self, kinds: Collection[str]) -> frozenset[AnyResource]:
         further = (reads for each, reads in self.also_reads if each.kind in kinds)
         return frozenset(self.reads).union(*further)
 
     @property
-    def all_reads(self) -> frozenset[Resource[KubeObject]]:
+    def all_reads(self) -> frozenset[AnyResource]:
         return self.reads_of([each.kind for each, _ in self.also_reads])
 
     @property

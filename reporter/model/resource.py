@@ -82,6 +82,8 @@ class Resource(Generic[ObjectT_co]):
         return ObjectRef(self.api_version(), self.kind, namespace, name)
 
 
+AnyResource: TypeAlias = Resource[KubeObject]
+
 _TERM: Final = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)*+(?:,|\Z)")
 _SET: Final = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
 _EQUALITY: Final = re.compile(r"([^=!\s]+)\s*(==|=|!=)\s*([^=!\s]*)")

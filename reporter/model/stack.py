@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeAlias, TypeVar
 
 from reporter.model.objects import KubeObject, Labels
 from reporter.model.reason import Reason, SuppressionRow
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource, Resource
 from reporter.model.subject import SubjectKind
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
@@ -21,7 +21,7 @@ class Objects(Protocol):
 
     def __getitem__(self, resource: Resource[ObjectT], /) -> Iterable[ObjectT]: ...
 
-    def known(self, resource: Resource[KubeObject], /) -> bool: ...
+    def known(self, resource: AnyResource, /) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,7 +35,7 @@ class Need:
     starting with a space.
     """
 
-    by: Resource[KubeObject]
+    by: AnyResource
     words: str
     evidence: str
     shows: Callable[[KubeObject, Objects], bool]
@@ -59,7 +59,7 @@ class _NoOthers:
     def __getitem__(self, resource: Resource[ObjectT], /) -> Iterable[ObjectT]:
         raise TypeError(f"{resource} is looked up by a need that looks at each object alone")
 
-    def known(self, resource: Resource[KubeObject], /) -> bool:
+    def known(self, resource: AnyResource, /) -> bool:
         raise TypeError(f"{resource} is looked up by a need that looks at each object alone")
 
 
@@ -219,7 +219,7 @@ class ScrapedPickers:
     label: str
     value: Callable[[str], str] = str
     labels: Labels = field(default_factory=dict)
-    pools: tuple[Resource[KubeObject], ...]
+    pools: tuple[AnyResource, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,8 +251,8 @@ class StackRows:
     project: str
     words: StackWords
     expected: bool = False
-    resources: tuple[Resource[KubeObject], ...]
-    shares: tuple[Resource[KubeObject], ...] = ()
+    resources: tuple[AnyResource, ...]
+    shares: tuple[AnyResource, ...] = ()
     cluster_reasons: tuple[Reason, ...] = ()
     reasons: tuple[Reason, ...]
     suppression: tuple[SuppressionRow, ...] = ()
@@ -264,12 +264,12 @@ class StackRows:
     made_with: str = ""
 
     @property
-    def subjects(self) -> tuple[Resource[KubeObject], ...]:
+    def subjects(self) -> tuple[AnyResource, ...]:
         """The resources whose objects are its subjects; the first wins if names are equal."""
         return tuple(each for each in self.resources if each.subject_kind)
 
     @property
-    def shows_needs(self) -> frozenset[Resource[KubeObject]]:
+    def shows_needs(self) -> frozenset[AnyResource]:
         return frozenset(each.by for controller in self.controllers for each in controller.needs)
 
     @property

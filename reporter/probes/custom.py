@@ -11,7 +11,7 @@ from reporter.model.catalogue import Catalogue, CustomCondition, Declared
 from reporter.model.finding import Evaluation, Finding
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.paths import condition_of, generation_of
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.model.subject import CLUSTER, Layer, Subject, crd_ref
 from reporter.model.text import clean, cut, detail
 from reporter.probes.scope import Probe, Scope, contained_probe, joined, of_workload
@@ -65,7 +65,7 @@ def _failing(objects: Iterable[KubeObject], rule: CustomCondition) -> Iterator[K
 
 
 def _subject_of(
-    obj: KubeObject, resource: Resource[KubeObject], label: str, *, scope: DeclaredScope
+    obj: KubeObject, resource: AnyResource, label: str, *, scope: DeclaredScope
 ) -> Subject | None:
     """Return the subject of a finding about an object, or None if it has no subject."""
     component, catalogue = scope.declared.component, scope.settings.catalogue
@@ -85,7 +85,7 @@ def _of_condition(
     condition: Condition,
     subject: Subject,
     *,
-    resource: Resource[KubeObject],
+    resource: AnyResource,
     scope: DeclaredScope,
 ) -> Finding:
     component, catalogue = scope.declared.component, scope.settings.catalogue
@@ -113,7 +113,7 @@ def _of_condition(
 
 
 def is_outdated(
-    resource: Resource[KubeObject], obj: KubeObject, condition: Condition, *, catalogue: Catalogue
+    resource: AnyResource, obj: KubeObject, condition: Condition, *, catalogue: Catalogue
 ) -> bool:
     """Tell whether a condition was written for an earlier generation of its object.
 

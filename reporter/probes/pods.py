@@ -64,9 +64,7 @@ def _is_replaced(pod: Pod, others: Iterable[Pod]) -> bool:
     name before it is gone.
     """
     deployment = _deployment_of(pod)
-    replacing = [
-        each for each in others if not each.deleting and _deployment_of(each) == deployment
-    ]
+    replacing = [e for e in others if not e.deleting and _deployment_of(e) == deployment]
     return pod.deleting and bool(deployment and replacing) and all(map(is_ready, replacing))
 
 
@@ -255,6 +253,5 @@ def _knows_no_endpoint(verdict: PodVerdict) -> bool:
 
 
 def _pickers(scope: SubjectScope[KubeObject], row: ScrapedPickers) -> Iterator[Pod]:
-    yield from filter(
-        is_ready, running(picker_pods(scope.snapshot, row, scope.place, name=scope.name))
-    )
+    found = picker_pods(scope.snapshot, row, scope.place, name=scope.name)
+    yield from filter(is_ready, running(found))

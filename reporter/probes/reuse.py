@@ -16,7 +16,7 @@ from reporter.metrics.samples.window import NONE, PodSamples
 from reporter.model.evidence import NO_EVIDENCE, Evidence
 from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource, Seen
+from reporter.model.resource import AnyResource, Seen
 from reporter.model.subject import Subject
 from reporter.probes.scope import EMPTY, Scope, contained, joined
 from reporter.settings import EvaluationSettings
@@ -106,7 +106,7 @@ class Answered:
     """
 
     shared: tuple[object, ...] = ()
-    tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
+    tables: Mapping[AnyResource, Table[KubeObject]] = field(default_factory=dict)
     samples: PodSamples = NONE
     evidence: Evidence = NO_EVIDENCE
     asked: KeptQuestions = field(default_factory=KeptQuestions)
@@ -149,9 +149,8 @@ def answer(
     differs = asked is not before.asked
     for about in (stale & asked.of.keys()) | (asked.of.keys() - kept.keys()):
         question = asked.of[about]
-        evaluation, cells = snapshot.trace.of(
-            partial(contained, partial(question.ask, scope), about)
-        )
+        ask = partial(contained, partial(question.ask, scope), about)
+        evaluation, cells = snapshot.trace.of(ask)
         known = before.answers.get(about)
         if known is not None and known.evaluation == evaluation:
             evaluation = known.evaluation

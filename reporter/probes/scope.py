@@ -29,7 +29,7 @@ from reporter.model.finding import (
     Unjudged,
 )
 from reporter.model.objects import KubeObject, Namespace
-from reporter.model.resource import Resource, Seen
+from reporter.model.resource import AnyResource, Resource, Seen
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.settings import EvaluationSettings
@@ -167,7 +167,7 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
         """The object that Events refer to: its Namespace."""
         return namespace_ref(self.snapshot, self.place)
 
-    def known(self, resource: Resource[KubeObject]) -> bool:
+    def known(self, resource: AnyResource) -> bool:
         """Tell whether all objects of a resource that are created for it are visible."""
         own = belongs_to(self.name, self.name_label)
         return self.snapshot.absence_known(resource, self.place, sought=own)
@@ -201,7 +201,7 @@ Probe: TypeAlias = Callable[[ScopeT], Iterable[Finding]]
 """A probe: a scope in, findings out."""
 
 
-def subject_of(resource: Resource[KubeObject], obj: KubeObject) -> Subject:
+def subject_of(resource: AnyResource, obj: KubeObject) -> Subject:
     """Return an object as a subject. Raises ValueError if the resource has no subjects."""
     if resource.subject_kind is None:
         raise ValueError(f"{resource} has no subjects")

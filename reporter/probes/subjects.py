@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from reporter.catalogue.resources import NAMESPACES
 from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource, Resource
 from reporter.model.subject import Subject
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Probe, Scope, SubjectScope, subject_of
@@ -75,7 +75,7 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
 
 def questions_of(
     scope: Scope,
-    resource: Resource[KubeObject],
+    resource: AnyResource,
     *,
     answer: Callable[[KubeObject, Scope], Evaluation],
     is_model: Callable[[KubeObject], bool],
@@ -106,14 +106,14 @@ def _judged(
 
 
 def _question(
-    resource: Resource[KubeObject], obj: KubeObject, ask: Callable[[Scope], Evaluation]
+    resource: AnyResource, obj: KubeObject, ask: Callable[[Scope], Evaluation]
 ) -> Question:
     rests_on = (Cell(resource, How.NAME, (obj.namespace, obj.name)),)
     return Question(subject_of(resource, obj), ask, rests_on)
 
 
 def is_wrapped(
-    obj: KubeObject, wrapping: Mapping[tuple[str, str], Resource[KubeObject]], snapshot: Snapshot
+    obj: KubeObject, wrapping: Mapping[tuple[str, str], AnyResource], snapshot: Snapshot
 ) -> bool:
     """Tell whether a model of another kind created an object and is judged in its place."""
     for owner in obj.metadata.owner_references or ():

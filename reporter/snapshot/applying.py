@@ -18,7 +18,7 @@ from reporter.catalogue.resources import NAMESPACES
 from reporter.model.instant import rfc3339
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject, skipped_line
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean
 from reporter.snapshot.decode import decode_object
@@ -27,7 +27,6 @@ from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 
 Json: TypeAlias = dict[str, object]
-AnyResource: TypeAlias = Resource[KubeObject]
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("containers", "env", "initContainers", "listeners", "volumes"), ("name",)),

@@ -12,7 +12,7 @@ import msgspec
 
 from reporter.model.objects import KubeObject, LabelSelector
 from reporter.model.report import SkippedObject
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource, Resource
 from reporter.model.text import clean, cut
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
@@ -108,7 +108,7 @@ def check_object(resource: Resource[ObjectT], obj: ObjectT) -> ObjectT | Skipped
     return skipped(resource, obj.namespace, obj.name, cause=fault) if fault else obj
 
 
-def _name_fault(resource: Resource[KubeObject], obj: KubeObject) -> str:
+def _name_fault(resource: AnyResource, obj: KubeObject) -> str:
     if not obj.name:
         return "metadata.name is missing"
     if resource.namespaced and not obj.namespace:
@@ -119,9 +119,7 @@ def _name_fault(resource: Resource[KubeObject], obj: KubeObject) -> str:
     return ""
 
 
-def skipped(
-    resource: Resource[KubeObject], namespace: str, name: str, *, cause: str
-) -> SkippedObject:
+def skipped(resource: AnyResource, namespace: str, name: str, *, cause: str) -> SkippedObject:
     return SkippedObject(str(resource), _shown(namespace), _shown(name), cause)
 
 

@@ -15,9 +15,8 @@ import msgspec
 from reporter.catalogue import resources as r
 from reporter.model.catalogue import Catalogue
 from reporter.model.evidence import Evidence, ForeignEvent
-from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject, skipped_lines
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.model.text import clean, cut
 from reporter.snapshot import dump_served, dump_states
 from reporter.snapshot.decode import decode_object, describe_malformed, skipped
@@ -281,7 +280,7 @@ class _Loader:
 
     def _keep(
         self,
-        resource: Resource[KubeObject],
+        resource: AnyResource,
         version: str,
         value: dump_served.Json,
         *,
@@ -303,7 +302,7 @@ class _Loader:
         copy = dump_states.copy_of(value, obj, newest, preference=-rank, digest=hash(raw))
         self.copies.add(resource, copy)
 
-    def _skip(self, resource: Resource[KubeObject], meta: object, cause: str) -> None:
+    def _skip(self, resource: AnyResource, meta: object, cause: str) -> None:
         names = (dump_served.part(meta, "namespace"), dump_served.part(meta, "name"))
         namespace, name = (each if isinstance(each, str) else "" for each in names)
         self.skipped.append(skipped(resource, namespace, name, cause=cut(cause, _CAUSE_BYTES)))
@@ -324,14 +323,10 @@ class _Loader:
 
 
 _NAMES: Final = {
-    "regarding": "involvedObject",
-    "note": "message",
-    "deprecatedSource": "source",
-    "deprecatedFirstTimestamp": "firstTimestamp",
-    "deprecatedLastTimestamp": "lastTimestamp",
-    "deprecatedCount": "count",
-    "reportingController": "reportingComponent",
-}
+    "regarding": "involvedObject", "note": "message", "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp", "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count", "reportingController": "reportingComponent",
+}  # fmt: skip
 
 
 def core_event(event: Mapping[str, object]) -> Mapping[str, object]:

@@ -6,9 +6,8 @@ from pathlib import PurePath
 from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
-from reporter.model.objects import KubeObject
 from reporter.model.report import NOT_IN_DUMP
-from reporter.model.resource import Resource, parse_selector
+from reporter.model.resource import AnyResource, parse_selector
 from reporter.model.subject import CRD_KIND
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served
@@ -99,7 +98,7 @@ class ServedKinds:
             return refused.cause
         return NO_LIST if self._crds or self._api_resources else NOT_IN_DUMP
 
-    def failure(self, resource: Resource[KubeObject]) -> ResourceState | None:
+    def failure(self, resource: AnyResource) -> ResourceState | None:
         by_kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
         return self._failures.get(str(resource)) or self._failures.get(by_kind.lower())
 
@@ -145,13 +144,13 @@ class Wanted:
 
     def __init__(
         self,
-        resources: Iterable[Resource[KubeObject]],
-        declared: Iterable[Resource[KubeObject]] = (),
+        resources: Iterable[AnyResource],
+        declared: Iterable[AnyResource] = (),
     ) -> None:
         self.resources = tuple(resources)
         self.declared = frozenset(declared)
         self.kinds = {each.kind for each in self.resources} | {CRD_KIND}
-        self._by_kind: dict[tuple[str, str], tuple[Resource[KubeObject], ...]] = {}
+        self._by_kind: dict[tuple[str, str], tuple[AnyResource, ...]] = {}
         for each in self.resources:
             key = (each.group, each.kind)
             self._by_kind[key] = (*self._by_kind.get(key, ()), each)
@@ -163,7 +162,7 @@ class Wanted:
         }
         self._selectors = {each: parse_selector(each.label_selector) for each in self.resources}
 
-    def of_kind(self, group: str, kind: str) -> tuple[Resource[KubeObject], ...]:
+    def of_kind(self, group: str, kind: str) -> tuple[AnyResource, ...]:
         if (group, kind) == (EVENTS_GROUP, "Event"):
             return (r.EVENTS,)
         return self._by_kind.get((group, kind), ())
@@ -175,7 +174,7 @@ class Wanted:
     def is_crd(self, group: str, kind: str) -> bool:
         return (group, kind) == (CRD_GROUP, CRD_KIND)
 
-    def selects(self, resource: Resource[KubeObject], meta: Json) -> bool:
+    def selects(self, resource: AnyResource, meta: Json) -> bool:
         labels = meta.get("labels")
         if not self._selectors[resource].matches(labels if isinstance(labels, dict) else None):
             return False

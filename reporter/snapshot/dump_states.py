@@ -22,7 +22,7 @@ from typing import Final
 from reporter.catalogue.resources import NAMESPACES
 from reporter.model.objects import KubeObject
 from reporter.model.report import NOT_IN_DUMP, SUPERSEDED, SkippedObject
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.snapshot.decode import skipped
 from reporter.snapshot.documents import BrokenDocument, Document
 from reporter.snapshot.dump_served import CRD_NAME, NO_LIST, Json, Kind, ServedKinds, Wanted, part
@@ -98,10 +98,10 @@ def copy_of(
 
 @dataclass(slots=True)
 class Copies:
-    _kept: dict[Resource[KubeObject], dict[tuple[str, str], Copy]] = field(default_factory=dict)
-    _superseded: dict[tuple[Resource[KubeObject], str, str], int] = field(default_factory=dict)
+    _kept: dict[AnyResource, dict[tuple[str, str], Copy]] = field(default_factory=dict)
+    _superseded: dict[tuple[AnyResource, str, str], int] = field(default_factory=dict)
 
-    def add(self, resource: Resource[KubeObject], copy: Copy) -> None:
+    def add(self, resource: AnyResource, copy: Copy) -> None:
         """Keep a copy that comes later in the dump, unless the known copy is newer."""
         copies = self._kept.setdefault(resource, {})
         key = (copy.content.namespace, copy.content.name)
@@ -112,7 +112,7 @@ class Copies:
         if other is None or copy.follows(other):
             copies[key] = copy
 
-    def objects(self) -> Iterator[tuple[Resource[KubeObject], dict[tuple[str, str], KubeObject]]]:
+    def objects(self) -> Iterator[tuple[AnyResource, dict[tuple[str, str], KubeObject]]]:
         for resource, copies in self._kept.items():
             contents = ((key, copy.content) for key, copy in copies.items())
             kept = {key: each for key, each in contents if not isinstance(each, SkippedObject)}
@@ -219,11 +219,11 @@ class FoundResources:
     several of their objects. `partial`: by resource name, why some objects are missing.
     """
 
-    present: set[Resource[KubeObject]] = field(default_factory=set)
-    listed: set[Resource[KubeObject]] = field(default_factory=set)
+    present: set[AnyResource] = field(default_factory=set)
+    listed: set[AnyResource] = field(default_factory=set)
     partial: dict[str, str] = field(default_factory=dict)
 
-    def list(self, resources: Iterable[Resource[KubeObject]]) -> None:
+    def list(self, resources: Iterable[AnyResource]) -> None:
         found = tuple(resources)
         self.present.update(found)
         self.listed.update(found)
@@ -244,19 +244,17 @@ class FoundResources:
         """
         if found := _REFUSAL.search(text):
             name = ".".join(filter(None, found.groups()))
-            self.partial.update(
-                {str(each): FORBIDDEN for each in wanted.resources if str(each) == name}
-            )
+            self.partial.update({str(e): FORBIDDEN for e in wanted.resources if str(e) == name})
             self.partial.update({CRD_NAME: FORBIDDEN} if name == CRD_NAME else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    states: Mapping[Resource[KubeObject], ResourceState]
+    states: Mapping[AnyResource, ResourceState]
     discovery: Discovery
     incomplete: Mapping[str, str]
 
-    def tables(self, copies: Copies) -> dict[Resource[KubeObject], Table[KubeObject]]:
+    def tables(self, copies: Copies) -> dict[AnyResource, Table[KubeObject]]:
         return {
             resource: Table(objects)
             for resource, objects in copies.objects()
@@ -309,7 +307,7 @@ class _Rules:
     expected: frozenset[str]
     complete: bool
 
-    def is_read(self, resource: Resource[KubeObject]) -> bool:
+    def is_read(self, resource: AnyResource) -> bool:
         """True if a resource is used; a live reporter decides that by discovery.
 
         A stack's resource is used only if the stack is expected or has subjects. Optional resources
@@ -325,7 +323,7 @@ class _Rules:
             for each in self.wanted.resources
         )
 
-    def state(self, resource: Resource[KubeObject], discovery: Discovery) -> ResourceState:
+    def state(self, resource: AnyResource, discovery: Discovery) -> ResourceState:
         seen, kind = resource in self.found.present, resource.subject_kind
         if resource.custom and discovery.state(resource.crd_name) is Served.ABSENT:
             return ResourceState(Served.ABSENT)

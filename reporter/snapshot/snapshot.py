@@ -18,7 +18,7 @@ from reporter.model.evidence import NO_EVIDENCE, Evidence, ForeignEvent, LogCaus
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject, Lease
 from reporter.model.report import SkippedObject
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource, Resource
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.decode import Sought
 from reporter.snapshot.foreign_events import ByObject, by_object
@@ -119,8 +119,8 @@ class Snapshot:
     count, but no missing object is known to be absent. `derived` caches results within a pass.
     """
 
-    tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
-    states: Mapping[Resource[KubeObject], ResourceState] = field(default_factory=dict)
+    tables: Mapping[AnyResource, Table[KubeObject]] = field(default_factory=dict)
+    states: Mapping[AnyResource, ResourceState] = field(default_factory=dict)
     discovery: Discovery = Discovery()
     covered: frozenset[str] | None = None
     skipped: tuple[SkippedObject, ...] = ()
@@ -147,18 +147,18 @@ class Snapshot:
             return Table()
         return table  # type: ignore[return-value]  # the key's type parameter is the value's
 
-    def state(self, resource: Resource[KubeObject]) -> ResourceState:
+    def state(self, resource: AnyResource) -> ResourceState:
         return self.states.get(resource, NOT_READ)
 
-    def known(self, resource: Resource[KubeObject]) -> bool:
+    def known(self, resource: AnyResource) -> bool:
         return self.state(resource).served is not Served.UNKNOWN
 
-    def absent(self, resource: Resource[KubeObject]) -> bool:
+    def absent(self, resource: AnyResource) -> bool:
         return self.state(resource).served is Served.ABSENT
 
     def absence_known(
         self,
-        resource: Resource[KubeObject],
+        resource: AnyResource,
         namespace: str = "",
         name: str = "",
         *,
@@ -186,14 +186,12 @@ class Snapshot:
             return True
         return namespace in self.covered or self.lacks(NAMESPACES, "", namespace)
 
-    def lacks(self, resource: Resource[KubeObject], namespace: str, name: str) -> bool:
+    def lacks(self, resource: AnyResource, namespace: str, name: str) -> bool:
         """True if an object is known not to exist."""
         gone = self[resource].get(namespace, name) is None
         return gone and self.absence_known(resource, namespace, name)
 
-    def _malformed_in(
-        self, resource: Resource[KubeObject], namespace: str
-    ) -> Iterator[SkippedObject]:
+    def _malformed_in(self, resource: AnyResource, namespace: str) -> Iterator[SkippedObject]:
         # A malformed object without a readable namespace may be in any namespace.
         for place in {namespace, ""}:
             yield from self._malformed.get((str(resource), place), ())
@@ -213,7 +211,7 @@ class Snapshot:
         """
         return self.once((index, key), lambda snapshot: snapshot.once(index, find).get(key))
 
-    def skips(self, resource: Resource[KubeObject], ref: ObjectRef) -> bool:
+    def skips(self, resource: AnyResource, ref: ObjectRef) -> bool:
         found = self._malformed.get((str(resource), ref.namespace), ())
         return ref.kind == resource.kind and any(each.name == ref.name for each in found)
 
@@ -237,8 +235,8 @@ class Learned:
 
     _events: dict[str, ByObject] = field(default_factory=dict)
     _logs: dict[LogKey, LogCause] = field(default_factory=dict)
-    _tables: dict[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
-    _states: dict[Resource[KubeObject], ResourceState] = field(default_factory=dict)
+    _tables: dict[AnyResource, Table[KubeObject]] = field(default_factory=dict)
+    _states: dict[AnyResource, ResourceState] = field(default_factory=dict)
     _leases: dict[LeaseKey, Lease | None] = field(default_factory=dict)
     _evidence: Evidence | None = None
 
@@ -262,7 +260,7 @@ class Learned:
         return changed
 
     def note_objects(
-        self, resource: Resource[KubeObject], objects: Collection[KubeObject], *, partial: bool
+        self, resource: AnyResource, objects: Collection[KubeObject], *, partial: bool
     ) -> bool:
         """Store the objects read of a resource; with `partial`, only some were read."""
         state = ResourceState(Served.SERVED, partial=partial)
@@ -309,7 +307,7 @@ class Learned:
             self._evidence = Evidence(
                 events=events, logs=dict(self._logs), events_read=frozenset(self._events)
             )
-        tables: Mapping[Resource[KubeObject], Table[KubeObject]] = snapshot.tables
+        tables: Mapping[AnyResource, Table[KubeObject]] = snapshot.tables
         states = snapshot.states
         if self._tables or self._leases:
             held = table_of(each for each in self._leases.values() if each is not None)
@@ -348,7 +346,7 @@ class Unserved:
 
 
 def unserved(
-    catalogue: Catalogue, discovery: Discovery, state: Callable[[Resource[KubeObject]], Served]
+    catalogue: Catalogue, discovery: Discovery, state: Callable[[AnyResource], Served]
 ) -> Iterator[Unserved]:
     """Yield the declared conditions whose kind is known not to be served.
 
@@ -365,7 +363,5 @@ def unserved(
 
 
 def unserved_notes(snapshot: Snapshot, catalogue: Catalogue) -> tuple[str, ...]:
-    found = unserved(
-        catalogue, snapshot.discovery, lambda resource: snapshot.state(resource).served
-    )
+    found = unserved(catalogue, snapshot.discovery, lambda each: snapshot.state(each).served)
     return tuple(f"{each}{'' if each.near else '.'}" for each in found)

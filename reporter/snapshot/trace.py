@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeVar, cast
 from reporter.metrics.samples.window import Judged, PodSamples
 from reporter.model.evidence import Evidence, ForeignEvent, LogCause
 from reporter.model.objects import KubeObject, Labels
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource, Resource
 from reporter.snapshot.index import Shows
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
@@ -53,7 +53,7 @@ class Cell(NamedTuple):
     `what` is the resource; None for a pod's samples, computed values and evidence.
     """
 
-    what: Resource[KubeObject] | None
+    what: AnyResource | None
     how: How
     key: Hashable = ()
 
@@ -86,7 +86,7 @@ class Trace:
 class TracedTable(Table[ObjectT_co]):
     __slots__ = ("_noted", "_table", "_trace")
 
-    def __init__(self, table: Table[ObjectT_co], noted: Resource[KubeObject], trace: Trace) -> None:
+    def __init__(self, table: Table[ObjectT_co], noted: AnyResource, trace: Trace) -> None:
         self._table = table
         self._noted = noted
         self._trace = trace
@@ -209,7 +209,7 @@ def evidence_cells(before: Evidence, after: Evidence) -> Iterator[Cell]:
 
 
 def cells_of(
-    what: Resource[KubeObject], before: KubeObject | None, after: KubeObject | None
+    what: AnyResource, before: KubeObject | None, after: KubeObject | None
 ) -> Iterator[Cell]:
     named = after if after is not None else before
     if named is None:
@@ -218,8 +218,6 @@ def cells_of(
     yield Cell(what, How.NAME, (place, named.name))
     yield Cell(what, How.NAMESPACE, (place,))
     yield Cell(what, How.ALL)
-    labels = [
-        each.metadata.labels.items() for each in (before, after) if each and each.metadata.labels
-    ]
+    labels = [e.metadata.labels.items() for e in (before, after) if e and e.metadata.labels]
     for key, value in set(chain(*labels)):
         yield Cell(what, How.LABEL, (place, key, value))

@@ -85,9 +85,7 @@ def deployment_behind(snapshot: Snapshot, namespace: str, service: str) -> Deplo
         index = snapshot.once(("templates", namespace), partial(_by_label_of_pods, namespace))
         rarest = min((index.get(each, ()) for each in wanted), key=len)
         sought = set(wanted)
-        matching = (
-            each for each in rarest if sought <= (each.spec.template.metadata.labels or {}).items()
-        )
+        matching = (e for e in rarest if sought <= (e.spec.template.metadata.labels or {}).items())
         return next(matching, None)
 
     return snapshot.once(("behind", namespace, wanted), find)
@@ -128,10 +126,8 @@ def _is_stale(workload: Deployment | DaemonSet | StatefulSet) -> bool:
 def exceeded_deadline(deployment: Deployment) -> Condition | None:
     """Return the condition that says that a rollout is past its deadline, if one is."""
     stopped = deployment.status.condition("Progressing", "False")
-    exceeded = (
-        stopped and stopped.reason == "ProgressDeadlineExceeded" and not _is_stale(deployment)
-    )
-    return stopped if exceeded else None
+    late = stopped and stopped.reason == "ProgressDeadlineExceeded"
+    return stopped if late and not _is_stale(deployment) else None
 
 
 def _refused(deployment: Deployment) -> Condition | None:

@@ -61,14 +61,10 @@ def losses(
     kinds = (r.ENVOYFILTERS, r.AUTHORIZATIONPOLICIES) if by_policy else (r.ENVOYFILTERS,)
     if not all(snapshot.known(each) for each in kinds):
         return None
-    asking = snapshot.once(
-        ("asked", settings.istio_namespace), lambda seen: _asking(seen, settings)
-    )
+    asking = snapshot.once(("asked", settings.istio_namespace), lambda of: _asking(of, settings))
     at: dict[Entrance, Loss] = {}
     for key, every in asking.items():
-        found = [
-            loss for each in every if (loss := _loss(each, down, snapshot, by_policy=by_policy))
-        ]
+        found = [loss for e in every if (loss := _loss(e, down, snapshot, by_policy=by_policy))]
         if found:
             at[key] = max(found)
     everywhere = [(root, _EVERY) for root in settings.istio_namespace]

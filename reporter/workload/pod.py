@@ -168,9 +168,7 @@ def _diagnosed(pod: Pod, fault: PodFault, snapshot: Snapshot) -> PodFault:
         return _by(pod, fault, diagnosis)
     status = next((each for each in statuses(pod) if each.name == fault.container), None)
     more = of_its_log(Case(pod, snapshot), status) if status is not None else ""
-    return replace(
-        fault, detail=f"{cut(fault.detail, _DETAIL_BYTES)}{more}" if more else fault.detail
-    )
+    return replace(fault, detail=f"{cut(fault.detail, _DETAIL_BYTES)}{more}") if more else fault
 
 
 def _way(pod: Pod, fault: PodFault) -> Fails:

@@ -344,10 +344,7 @@ def _by_backend(snapshot: Snapshot) -> Mapping[tuple[str, str, str], tuple[o.Htt
                 own[backend].append(route)
             elif is_permitted:
                 foreign[backend].append(route)
-    return {
-        backend: (*own[backend][:_NEAR], *foreign[backend][:_NEAR])
-        for backend in {**own, **foreign}
-    }
+    return {each: (*own[each][:_NEAR], *foreign[each][:_NEAR]) for each in {**own, **foreign}}
 
 
 def _is_permitted(route: o.HttpRoute, places: Collection[str]) -> bool:
@@ -393,9 +390,7 @@ def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[o.Gateway, ..
     These are the Gateways that the harness owns; a user's own Gateway next to them does not count.
     If none has the owner's label, the namespace was set up by hand, and all count.
     """
-    there = tuple(
-        each for each in snapshot[r.GATEWAYS].in_namespace(namespace) if not each.deleting
-    )
+    there = tuple(e for e in snapshot[r.GATEWAYS].in_namespace(namespace) if not e.deleting)
     owned = tuple(each for each in there if is_of_harness(each))
     return owned or there
 
@@ -506,11 +501,7 @@ def _providers(mesh: str) -> Mapping[str, tuple[o.AskedService, ...]] | None:
     if not isinstance(providers, list):
         return None
     found = (each for each in providers if isinstance(each, dict))
-    return {
-        name: tuple(_authorizers(each))
-        for each in found
-        if isinstance(name := each.get("name"), str)
-    }
+    return {name: tuple(_authorizers(e)) for e in found if isinstance(name := e.get("name"), str)}
 
 
 def _authorizers(provider: Mapping[str, object]) -> Iterator[o.AskedService]:

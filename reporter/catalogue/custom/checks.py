@@ -56,9 +56,8 @@ def wrong_kinds(
         if condition is None:
             continue
         own = (condition.kind, condition.namespaced, (condition.version,), f"as in entry {entry}")
-        kind, namespaced, versions, where = known.setdefault(
-            (condition.group, condition.plural), own
-        )
+        what = (condition.group, condition.plural)
+        kind, namespaced, versions, where = known.setdefault(what, own)
         if condition.kind != kind:
             yield entry, Problem("condition.kind", condition.kind, f"{kind}, {where}")
         if condition.namespaced is not namespaced:

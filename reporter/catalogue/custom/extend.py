@@ -8,17 +8,17 @@ from typing import Final, NamedTuple, get_type_hints
 from reporter.catalogue import resources as r
 from reporter.catalogue.reasons import SHARED_TRIGGER
 from reporter.model import catalogue as m
-from reporter.model.objects import Conditioned, KubeObject
+from reporter.model.objects import Conditioned
 from reporter.model.paths import conditioned
 from reporter.model.reason import Reason, SuppressionRow
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource, Resource
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
 
 DAEMONSETS: Final = replace(
     r.DAEMONSETS, explains=False, purpose="components that are declared in custom-components"
 )
 
-WORKLOADS: Final[Mapping[m.WorkloadKind, Resource[KubeObject]]] = {
+WORKLOADS: Final[Mapping[m.WorkloadKind, AnyResource]] = {
     m.WorkloadKind.DEPLOYMENT: r.DEPLOYMENTS,
     m.WorkloadKind.STATEFULSET: r.STATEFULSETS,
     m.WorkloadKind.DAEMONSET: DAEMONSETS,
@@ -69,14 +69,14 @@ def _declared(
     return tuple(m.Declared(each, _resource(each, conditions)) for each in components)
 
 
-def _has_conditions(resource: Resource[KubeObject]) -> bool:
+def _has_conditions(resource: AnyResource) -> bool:
     status = get_type_hints(resource.type).get("status")
     return isinstance(status, type) and issubclass(status, Conditioned)
 
 
 def _resource(
-    component: m.CustomComponent, conditions: dict[_ResourceKey, Resource[KubeObject]]
-) -> Resource[KubeObject] | None:
+    component: m.CustomComponent, conditions: dict[_ResourceKey, AnyResource]
+) -> AnyResource | None:
     """Return the resource that is read for a declaration; equal declarations share it.
 
     Resources that are always read are shared too. A stack's are not: it may be switched off.
@@ -90,7 +90,7 @@ def _resource(
     return None
 
 
-def _conditioned(condition: m.CustomCondition) -> Resource[KubeObject]:
+def _conditioned(condition: m.CustomCondition) -> AnyResource:
     return Resource(
         group=condition.group,
         versions=(condition.version,),

@@ -206,6 +206,8 @@ class Sample:
         return self.failure not in (None, Failure.UNSUPPORTED)
 
 
+Samples: TypeAlias = tuple[Sample, ...]
+
 _STORE_FAILURES: Final = ("error", "partial_failure")
 _SHED: Final = frozenset({"RejectedCapacity", "EvictedTTL"})
 """Outcomes for which a client gets 429; a cancelled request or an empty pool is not among them."""

@@ -21,13 +21,9 @@ from reporter.model.instant import Instant
 Gauge: TypeAlias = Callable[[EngineSample], float | None]
 
 _PROGRESS: Final = (
-    Counter.GENERATED_TOKENS,
-    Counter.PROMPT_TOKENS,
-    Counter.STEPS,
-    Counter.FINISHED,
-    Counter.PREEMPTIONS,
-    Counter.PREFIX_QUERIES,
-)
+    Counter.GENERATED_TOKENS, Counter.PROMPT_TOKENS, Counter.STEPS, Counter.FINISHED,
+    Counter.PREEMPTIONS, Counter.PREFIX_QUERIES,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,12 +347,8 @@ def _index(names: tuple[Counter, ...]) -> dict[Counter, int]:
 
 
 def _all_same(values: Mapping[_KeyT, _T], before: Mapping[_KeyT, _T]) -> Mapping[_KeyT, _T]:
-    mixed = {
-        key: _same(value, before[key]) if key in before else value for key, value in values.items()
-    }
-    unchanged = mixed.keys() == before.keys() and all(
-        each is before[key] for key, each in mixed.items()
-    )
+    mixed = {k: _same(each, before[k]) if k in before else each for k, each in values.items()}
+    unchanged = mixed.keys() == before.keys() and all(e is before[key] for key, e in mixed.items())
     return before if unchanged else mixed
 
 

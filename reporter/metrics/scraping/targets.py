@@ -126,9 +126,7 @@ def _picked(
 
 def _metrics_port(containers: Iterable[o.Container]) -> int:
     ports = (port for container in containers for port in container.ports or ())
-    return next(
-        (each.container_port for each in ports if each.name in {"metrics", "http-metrics"}), PORT
-    )
+    return next((e.container_port for e in ports if e.name in {"metrics", "http-metrics"}), PORT)
 
 
 # ruff: noqa: N818 - "scrape failed" says it
@@ -402,9 +400,7 @@ def _container(pod: o.Pod, scraped: ScrapedPods) -> o.Container | None:
     if scraped.container:
         return next((each for each in engines if each.name == scraped.container), None)
     # An image may have any name. A port with the stack's port name shows that it serves a page.
-    named = [
-        each for each in containers if any(port.name == scraped.port for port in each.ports or ())
-    ]
+    named = [e for e in containers if any(port.name == scraped.port for port in e.ports or ())]
     # Without a port in the spec, only the arguments would name it, and they are not parsed.
     serving = (each for each in (*engines, *named) if each.ports and _ROUTER not in each.image)
     return next(serving, None)

@@ -50,11 +50,8 @@ class NodeStatus(base.Conditioned, frozen=True):
     @property
     def devices(self) -> dict[str, float]:
         """The allocatable devices by extended resource, such as `nvidia.com/gpu`."""
-        return {
-            k: demands.amount(v)
-            for k, v in (self.allocatable or {}).items()
-            if demands.is_device(k)
-        }
+        found = self.allocatable or {}
+        return {k: demands.amount(v) for k, v in found.items() if demands.is_device(k)}
 
 
 class NodeSpec(base.Part, frozen=True):

@@ -372,9 +372,7 @@ class Pod(base.KubeObject, frozen=True):
         run: there are thousands of Ready pods.
         """
         if self.spec.volumes is not None:
-            claims = [
-                (each.name, name) for each in self.spec.volumes if (name := self._claim(each))
-            ]
+            claims = [(e.name, name) for e in self.spec.volumes if (name := self._claim(e))]
             force_setattr(self.spec, "volumes", None)
             force_setattr(self.spec, "claims", tuple(name for _, name in claims) or None)
             force_setattr(self.spec, "claimed", tuple(name for name, _ in claims))

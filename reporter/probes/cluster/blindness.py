@@ -14,7 +14,7 @@ from reporter.catalogue.resources import COMPONENT, DEPLOYMENTS, EVENTS, LABEL_P
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Finding, Unjudged
 from reporter.model.objects import Event, KubeObject
-from reporter.model.resource import PartKey, Resource, Seen
+from reporter.model.resource import AnyResource, PartKey, Seen
 from reporter.model.subject import API_RESOURCE, CLUSTER, NAMESPACE_KIND, ObjectRef, crd_ref
 from reporter.model.text import clean, is_label, is_subdomain
 from reporter.probes.cluster.parts import VANISHED, RequiredCrd, required_crds
@@ -42,7 +42,7 @@ _PERMISSION: Final = re.compile(
 it becomes part of a command."""
 
 
-Unseen: TypeAlias = tuple[Resource[KubeObject], s.ResourceState]
+Unseen: TypeAlias = tuple[AnyResource, s.ResourceState]
 """A resource that was requested and cannot be read."""
 
 

@@ -75,9 +75,8 @@ def _judge_found(
     available = any(is_available(each) for each in found)
     more, looked = "", ", ".join(component.namespaces)
     if others := component.elsewhere(snapshot, found):
-        more = (
-            f" (another one of its name, which does not count, is in namespace {', '.join(others)})"
-        )
+        there = ", ".join(others)
+        more = f" (another one of its name, which does not count, is in namespace {there})"
     elif any(map(component.is_elsewhere, found)):
         more = f" (found by its image or label; looked for as {component.deployment} in {looked})"
     for deployment in found:
@@ -103,9 +102,8 @@ def _missing(
 ) -> Finding:
     """Return the finding about a missing component, with what needs it and where it was."""
     namespace = was.namespace if was else component.home(snapshot)
-    more = (
-        f" (looked in {', '.join(component.namespaces)})" if len(component.namespaces) > 1 else ""
-    )
+    looked = component.namespaces
+    more = f" (looked in {', '.join(looked)})" if len(looked) > 1 else ""
     more += f"{c.NEEDED_BY}{by}" if by else ""
     more += ", and it was there before" if was and not by else ""
     return _finding(
@@ -184,11 +182,7 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
     ]
     if any(missed_crds(scope)) or any(each is not Served.SERVED for each in declared_crds):
         return
-    served = {
-        each.name
-        for each in required_crds(scope.settings)
-        if each.served(discovery) is Served.SERVED
-    }
+    served = {e.name for e in required_crds(scope.settings) if e.served(discovery) is Served.SERVED}
     available = len(configured) + len(declared)
     release = c.namespace_ref(scope.snapshot, scope.settings.release_namespace)
     yield ReadyEvidence(
@@ -229,9 +223,7 @@ class RequiredCrd:
     def served(self, discovery: Discovery) -> Served:
         """Return the best state, by discovery, of it and its alternatives."""
         states = {discovery.state(each) for each in (self.name, *self.kind.instead)}
-        return next(
-            each for each in (Served.SERVED, Served.UNKNOWN, Served.ABSENT) if each in states
-        )
+        return next(e for e in (Served.SERVED, Served.UNKNOWN, Served.ABSENT) if e in states)
 
     def needed(self, scope: Scope) -> str:
         """Return the name of an object that needs it, or an empty string."""

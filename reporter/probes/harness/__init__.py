@@ -16,14 +16,10 @@ from reporter.snapshot.trace import Cell, How
 from reporter.workload.components import managed_namespaces
 
 _PROBES: Final[tuple[Probe[NamespaceScope], ...]] = (
-    gateways.probe_gateway_class,
-    gateways.probe_gateway_programming,
-    gateways.probe_gateway_data_plane,
-    policies.probe_ext_authz,
-    policies.probe_api_keys,
-    policies.probe_catch_all_filter,
-    policies.probe_network_policy,
-)
+    gateways.probe_gateway_class, gateways.probe_gateway_programming,
+    gateways.probe_gateway_data_plane, policies.probe_ext_authz, policies.probe_api_keys,
+    policies.probe_catch_all_filter, policies.probe_network_policy,
+)  # fmt: skip
 
 
 class Namespaces:

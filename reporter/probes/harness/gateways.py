@@ -203,9 +203,7 @@ _NAMES_BYTES: Final = 300
 def probe_harness_ready(scope: NamespaceScope) -> Iterator[ReadyEvidence]:
     """Yield the evidence if every Gateway is programmed and has a ready data plane."""
     gateways = routing.workload_gateways(scope.snapshot, scope.namespace.name)
-    works = all(
-        routing.is_programmed(each) and _has_plane(scope.snapshot, each) for each in gateways
-    )
+    works = all(routing.is_programmed(e) and _has_plane(scope.snapshot, e) for e in gateways)
     if not gateways or not works:
         return
     ref = NAMESPACES.ref(scope.namespace)

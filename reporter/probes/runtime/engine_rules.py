@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.samples.sample import Counter, Latency, Sample
+from reporter.metrics.samples.sample import Counter, Latency, Sample, Samples
 from reporter.metrics.samples.window import History, Window, since_restart
 from reporter.probes.runtime import rule as r
 from reporter.probes.runtime.network import in_service
@@ -264,7 +264,7 @@ def _by_engine(
 def _ask(
     history: History,
     name: str,
-    pages: tuple[Sample, ...],
+    pages: Samples,
     *,
     length: timedelta,
     rule: r.EngineRule,
@@ -319,9 +319,7 @@ _YOUNG: Final = timedelta(minutes=5)
 _NOT_BEGUN: Final = r.Inconclusive("it is not known whether a download has begun")
 
 
-def download_slow(
-    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
-) -> r.Answer:
+def download_slow(history: History, samples: Samples, settings: EvaluationSettings) -> r.Answer:
     """Judge whether a download stays below the required speed.
 
     If nothing is left to download, the speed is frozen and does not count. A download that will end
@@ -352,9 +350,7 @@ def download_slow(
     )
 
 
-def download_stalled(
-    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
-) -> r.Answer:
+def download_stalled(history: History, samples: Samples, settings: EvaluationSettings) -> r.Answer:
     """Judge whether no data arrives while the remaining time is unknown."""
     length = timedelta(seconds=settings.window_seconds(t.DOWNLOAD_STALLED))
     newest = history.newest
@@ -382,7 +378,7 @@ DOWNLOAD_RULES: Final[Mapping[str, r.PodRule]] = {
 }
 
 
-def _this_start(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+def _this_start(samples: Sequence[Sample]) -> Samples:
     """Return the pages since a container last started: each start is a new download."""
     begins = max(
         (

@@ -7,7 +7,7 @@ from typing import Final
 from reporter.catalogue import runtime as t
 from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.metrics.samples import window
-from reporter.metrics.samples.sample import Latency, Sample
+from reporter.metrics.samples.sample import Latency, Samples
 from reporter.model.objects import Pod
 from reporter.probes.runtime import rule as r
 from reporter.probes.runtime.engine_rules import DOWNLOAD_RULES, OBJECTIVES, judge_engines
@@ -130,9 +130,7 @@ def _fault(
     )
 
 
-def _samples(
-    history: window.History, reason: str, settings: EvaluationSettings
-) -> tuple[Sample, ...]:
+def _samples(history: window.History, reason: str, settings: EvaluationSettings) -> Samples:
     return history.last(timedelta(seconds=settings.window_seconds(reason)))
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
-from reporter.metrics.samples.sample import PodName, Sample
+from reporter.metrics.samples.sample import PodName, Sample, Samples
 from reporter.metrics.samples.window import GAP_PERIODS, Doubt, Judged, PodSamples
 from reporter.model.finding import Finding
 from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
@@ -144,7 +144,7 @@ def is_settled(sample: Sample) -> bool:
     return sample.target.ready and since is not None and sample.at.wall - since >= SETTLED
 
 
-def settled(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+def settled(samples: Sequence[Sample]) -> Samples:
     """Return the samples of the current uninterrupted time in service."""
     for n in range(len(samples), 0, -1):
         if not is_settled(samples[n - 1]):
@@ -152,6 +152,6 @@ def settled(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     return tuple(samples)
 
 
-def in_service(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+def in_service(samples: Sequence[Sample]) -> Samples:
     """Return the settled samples that have a page."""
     return tuple(sample for sample in settled(samples) if sample.failure is None)

@@ -12,7 +12,7 @@ from typing import Final
 
 from reporter.catalogue import pickers as p
 from reporter.catalogue import runtime as t
-from reporter.metrics.samples.sample import Counter, EngineSample, Failure, Sample, wants_token
+from reporter.metrics.samples import sample as s
 from reporter.metrics.samples.window import History, Window, restarts, since_restart
 from reporter.probes.runtime import rule as r
 from reporter.probes.runtime.engine_rules import failures
@@ -23,14 +23,12 @@ _NOT_VLLM: Final = r.Inconclusive("its runtime is not vLLM: the page is not text
 _TOO_FEW: Final = r.Inconclusive("too few attempts failed so far")
 
 
-def scrape_failing(
-    history: History, _samples: tuple[Sample, ...], settings: EvaluationSettings
-) -> r.Answer:
+def scrape_failing(history: History, _samples: s.Samples, settings: EvaluationSettings) -> r.Answer:
     """Judge whether all attempts fail, for at least the window and a number of attempts."""
     newest, samples = history.newest, settled(history.samples)
     if newest.failure is None:
         return r.CLEAR
-    if newest.failure is Failure.UNSUPPORTED:
+    if newest.failure is s.Failure.UNSUPPORTED:
         return _NOT_VLLM
     failed = tuple(takewhile(lambda sample: sample.failure is not None, reversed(samples)))
     window = timedelta(seconds=settings.window_seconds(t.SCRAPE_FAILING))
@@ -39,17 +37,15 @@ def scrape_failing(
         return r.CLEAR if len(failed) < len(samples) else _TOO_FEW
     how = f"{newest.failure} {newest.detail}".strip()
     text = f"its metrics could not be read for {r.minutes(window.total_seconds())}: {how}"
-    if newest.failure is Failure.STATUS and newest.detail == "404":
+    if newest.failure is s.Failure.STATUS and newest.detail == "404":
         text += ", as where they are switched off (SGLang has them with --enable-metrics)"
     return r.Found(f"metrics: {how}", text)
 
 
-def metrics_missing(
-    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
-) -> r.Answer:
+def metrics_missing(history: History, samples: s.Samples, settings: EvaluationSettings) -> r.Answer:
     """Judge whether the page has no engine metrics during the whole window."""
     newest, pages = history.newest, in_service(samples)
-    if newest.failure is Failure.UNSUPPORTED:
+    if newest.failure is s.Failure.UNSUPPORTED:
         return _NOT_VLLM
     if newest.failure is not None:
         return r.NO_PAGE
@@ -63,7 +59,7 @@ def metrics_missing(
 
 
 def engine_restarting(
-    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
+    history: History, samples: s.Samples, settings: EvaluationSettings
 ) -> r.Answer:
     """Judge the number of restarts of the engine; a new pod is not a restart.
 
@@ -82,17 +78,15 @@ def engine_restarting(
     )
 
 
-def rejected(
-    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
-) -> r.Answer:
+def rejected(history: History, samples: s.Samples, settings: EvaluationSettings) -> r.Answer:
     """Judge the share of refused requests, whether or not all requests include them."""
     window = _window(history, samples, settings.window_seconds(t.REJECTED))
     if not isinstance(window, Window):
         return window
     limited, not_admitted = (
-        window.increase(each) for each in (Counter.RATE_LIMITED, Counter.NOT_ADMITTED)
+        window.increase(each) for each in (s.Counter.RATE_LIMITED, s.Counter.NOT_ADMITTED)
     )
-    requests = window.increase(Counter.HTTP_REQUESTS)
+    requests = window.increase(s.Counter.HTTP_REQUESTS)
     if (limited is None and not_admitted is None) or requests is None:
         return r.NOT_ON_PAGE
     refused = (limited or 0.0) + (not_admitted or 0.0)
@@ -111,17 +105,15 @@ def rejected(
     )
 
 
-def http_errors(
-    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
-) -> r.Answer:
+def http_errors(history: History, samples: s.Samples, settings: EvaluationSettings) -> r.Answer:
     """Judge the error rate seen from HTTP; a refusal by a limit is not an error."""
     window = _window(history, samples, settings.window_seconds(t.ERROR_RATE))
     if not isinstance(window, Window):
         return window
-    errors, total = window.increase(Counter.HTTP_ERRORS), window.increase(Counter.HTTP_REQUESTS)
+    errors, total = window.increase(s.Counter.HTTP_ERRORS), window.increase(s.Counter.HTTP_REQUESTS)
     if total is None:
         return r.NOT_ON_PAGE
-    refused = (window.increase(Counter.NOT_ADMITTED) or 0.0) + _unanswered(history, window)
+    refused = (window.increase(s.Counter.NOT_ADMITTED) or 0.0) + _unanswered(history, window)
     errors = max(0.0, (errors or 0.0) - refused)
     return failures(errors, total, "were answered with HTTP 5xx", settings=settings)
 
@@ -134,11 +126,9 @@ def _unanswered(history: History, window: Window) -> float:
     return max(other) - other[-1] if other else 0.0
 
 
-def _other_errors(pod: EngineSample) -> float:
+def _other_errors(pod: s.EngineSample) -> float:
     """Return the errors that are not refusals, minus refusals that are not answered yet."""
-    errors, refused = (
-        pod.counters.get(each) for each in (Counter.HTTP_ERRORS, Counter.NOT_ADMITTED)
-    )
+    errors, refused = (pod.counters.get(e) for e in (s.Counter.HTTP_ERRORS, s.Counter.NOT_ADMITTED))
     return (errors.value if errors else 0.0) - (refused.value if refused else 0.0)
 
 
@@ -150,7 +140,7 @@ POD_RULES: Final[Mapping[str, r.PodRule]] = {
 }
 
 
-def _window(history: History, samples: tuple[Sample, ...], seconds: int) -> Window | r.Inconclusive:
+def _window(history: History, samples: s.Samples, seconds: int) -> Window | r.Inconclusive:
     """Return the counters of the pod as a whole over a window, or why they cannot be judged."""
     newest = history.newest
     if newest.failure is not None:
@@ -183,14 +173,12 @@ def judge_picker(
     if not is_settled(newest):
         return {"": r.NOT_SETTLED}
     if newest.failure is not None:
-        return {"": WANTS_TOKEN if wants_token(newest.failure, newest.detail) else r.NO_PAGE}
+        return {"": WANTS_TOKEN if s.wants_token(newest.failure, newest.detail) else r.NO_PAGE}
     samples = history.last(timedelta(seconds=settings.window_seconds(reason)))
     return {"": PICKER_RULES[reason](history, samples, settings)}
 
 
-def no_endpoints(
-    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
-) -> r.Answer:
+def no_endpoints(history: History, samples: s.Samples, settings: EvaluationSettings) -> r.Answer:
     """Judge whether the picker sees none of its pods during the whole window.
 
     The number is also 0 while it knows pods but cannot read their metrics. The queues on its page
@@ -215,7 +203,7 @@ def no_endpoints(
     return _without_endpoints(pages, r.minutes(seconds))
 
 
-def _without_endpoints(pages: tuple[Sample, ...], how_long: str) -> r.Found:
+def _without_endpoints(pages: s.Samples, how_long: str) -> r.Found:
     ready = pickable(pages[-1])
     pods = "the Ready pod" if ready == 1 else f"any of the {ready} Ready pods"
     if any(page.endpoints and page.endpoints.known for page in pages):
@@ -232,15 +220,13 @@ def _without_endpoints(pages: tuple[Sample, ...], how_long: str) -> r.Found:
     )
 
 
-def pickable(sample: Sample) -> int:
+def pickable(sample: s.Sample) -> int:
     """Return how many pods that a picker may pick have been Ready for a while."""
     picked = sample.target.picked
     return picked.settled(sample.at.wall, SETTLED) if picked is not None else 0
 
 
-def stale_metrics(
-    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
-) -> r.Answer:
+def stale_metrics(history: History, samples: s.Samples, settings: EvaluationSettings) -> r.Answer:
     """Judge whether the picker sees some but not all Ready pods during the whole window.
 
     A pod with several ports counts as several endpoints, which can only hide the fault.
@@ -264,25 +250,24 @@ def stale_metrics(
     )
 
 
-def _lacks_some(sample: Sample) -> bool:
+def _lacks_some(sample: s.Sample) -> bool:
     return sample.endpoints is not None and 0 < sample.endpoints.fresh < pickable(sample)
 
 
 def scheduling_failing(
-    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
+    history: History, samples: s.Samples, settings: EvaluationSettings
 ) -> r.Answer:
     """Judge the share of failed attempts to choose an endpoint."""
-    window = r.window_of(
-        history, in_service(samples), settings.window_seconds(p.SCHEDULING_FAILING)
-    )
+    seconds = settings.window_seconds(p.SCHEDULING_FAILING)
+    window = r.window_of(history, in_service(samples), seconds)
     if not isinstance(window, Window):
         return window
-    failed, attempts = map(window.increase, (Counter.FAILED_CHOICES, Counter.CHOICES))
+    failed, attempts = map(window.increase, (s.Counter.FAILED_CHOICES, s.Counter.CHOICES))
     if failed is None or attempts is None:
         return r.NOT_ON_PAGE
     if failed < _FEW_FAILURES or failed <= attempts * _FAILED_SHARE:
         return r.CLEAR
-    how_long = r.minutes(settings.window_seconds(p.SCHEDULING_FAILING))
+    how_long = r.minutes(seconds)
     return r.Found(
         "no fitting endpoint",
         f"found no fitting endpoint for {failed:.0f} of {attempts:.0f} requests within {how_long}",
@@ -290,9 +275,7 @@ def scheduling_failing(
     )
 
 
-def shedding(
-    history: History, samples: tuple[Sample, ...], settings: EvaluationSettings
-) -> r.Answer:
+def shedding(history: History, samples: s.Samples, settings: EvaluationSettings) -> r.Answer:
     """Judge the share of requests that are refused before they reach a pod.
 
     Without flow control, failed attempts are also counted as refusals, by the same code (Gateway
@@ -301,10 +284,10 @@ def shedding(
     window = r.window_of(history, in_service(samples), settings.window_seconds(p.SHEDDING))
     if not isinstance(window, Window):
         return window
-    requests, refused = window.increase(Counter.QUEUED), window.increase(Counter.SHED)
+    requests, refused = window.increase(s.Counter.QUEUED), window.increase(s.Counter.SHED)
     if requests is None:
-        failed = window.increase(Counter.FAILED_CHOICES)
-        requests, refused = window.increase(Counter.PICKED), window.increase(Counter.EXHAUSTED)
+        failed = window.increase(s.Counter.FAILED_CHOICES)
+        requests, refused = window.increase(s.Counter.PICKED), window.increase(s.Counter.EXHAUSTED)
         refused = None if refused is None or failed is None else max(0.0, refused - failed)
     if requests is None or refused is None:
         return r.NOT_ON_PAGE

@@ -24,7 +24,7 @@ from typing import Final, TypeAlias
 
 from reporter.catalogue import runtime as t
 from reporter.metrics.pages.reading import Count
-from reporter.metrics.samples.sample import Counter, EngineSample, Sample
+from reporter.metrics.samples.sample import Counter, EngineSample, Samples
 from reporter.metrics.samples.window import History, Window
 from reporter.settings import EvaluationSettings
 
@@ -55,7 +55,7 @@ CLEAR: Final = None
 
 Answer: TypeAlias = Found | Inconclusive | None
 
-PodRule: TypeAlias = Callable[[History, tuple[Sample, ...], EvaluationSettings], Answer]
+PodRule: TypeAlias = Callable[[History, Samples, EvaluationSettings], Answer]
 """Judges a pod from its history and the samples of the rule's window, covered or not."""
 
 
@@ -84,7 +84,7 @@ NOT_COVERED: Final = Inconclusive("its window is not full yet, or has a hole")
 NOT_ON_PAGE: Final = NotOnPage("the page does not have what the rule reads")
 
 
-def window_of(history: History, pages: tuple[Sample, ...], seconds: int) -> Window | Inconclusive:
+def window_of(history: History, pages: Samples, seconds: int) -> Window | Inconclusive:
     """Return the pod's own values on these pages, unless they do not cover the window."""
     if not history.covers(pages, timedelta(seconds=seconds)):
         return NOT_COVERED

@@ -46,9 +46,8 @@ class _Header(tarfile.TarInfo):
         except tarfile.HeaderError:
             cls.ended = len(buf) == files.BLOCK and not any(buf)
             raise
-        most = (
-            files.INPUT_LIMITS.header if header.type in _EXTENDED else files.INPUT_LIMITS.unpacked
-        )
+        limits = files.INPUT_LIMITS
+        most = limits.header if header.type in _EXTENDED else limits.unpacked
         if not 0 <= header.size <= most:
             raise _TooLargeError
         return header

@@ -28,10 +28,9 @@ import msgspec
 from msgspec import inspect
 
 from reporter.model.instant import rfc3339
-from reporter.model.objects import KubeObject
 from reporter.model.objects.base import Timestamp
 from reporter.model.report import NOT_IN_DUMP
-from reporter.model.resource import Resource
+from reporter.model.resource import AnyResource
 from reporter.model.text import clean, json_text
 from reporter.snapshot import snapshot as s
 from reporter.snapshot.dump_served import NO_LIST
@@ -74,18 +73,10 @@ def create(path: Path) -> BinaryIO:
 API_VERSION: Final = "status-reporter/v1"
 KIND: Final = "Dump"
 
-_CAUSES: Final = frozenset(
-    {
-        "",
-        s.NOT_READ.cause,
-        s.NOT_LISTED,
-        s.UNREACHABLE,
-        s.FORBIDDEN,
-        s.NOT_ASKED,
-        NOT_IN_DUMP,
-        NO_LIST,
-    }
-)
+_CAUSES: Final = frozenset({
+    "", s.NOT_READ.cause, s.NOT_LISTED, s.UNREACHABLE, s.FORBIDDEN, s.NOT_ASKED, NOT_IN_DUMP,
+    NO_LIST,
+})  # fmt: skip
 _OTHER_VERSIONS: Final = re.compile(rf"{s.OTHER_VERSIONS}[a-z0-9 ,.()/]{{0,200}}")
 _CAUSE_CHARACTERS: Final = 100
 
@@ -110,7 +101,7 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
     @classmethod
     def of(
         cls,
-        states: Mapping[Resource[KubeObject], s.ResourceState],
+        states: Mapping[AnyResource, s.ResourceState],
         discovery: s.Discovery,
         now: datetime,
         *,
@@ -157,7 +148,7 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
         covered = frozenset({self.namespace}) if self.namespace else None
         return replace(snapshot, states=states, discovery=known, covered=covered, incomplete=cut)
 
-    def _state(self, resource: Resource[KubeObject], found: s.ResourceState) -> s.ResourceState:
+    def _state(self, resource: AnyResource, found: s.ResourceState) -> s.ResourceState:
         seen = self.resources.get(resource.selection)
         if seen is None:
             return found
