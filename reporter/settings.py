@@ -8,7 +8,7 @@ These settings are independent of stacks. Each stack adds its own in a subclass,
 `reporter.stacks.settings` joins them; code of a stack gets its own with `of`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import cached_property
 from math import ceil
@@ -28,7 +28,7 @@ from reporter.model.catalogue import Catalogue, CustomComponent
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Threshold
 from reporter.model.resource import Resource
-from reporter.model.stack import StackRows
+from reporter.model.stack import Controller, StackRows
 from reporter.model.text import meant
 
 ENV_PREFIX: Final = "STATUS_REPORTER_"
@@ -216,22 +216,18 @@ class EvaluationSettings(BaseModel):
         return (place.deployment,), (place.namespace,) if place.namespace else home
 
     @classmethod
+    def _parts_of_stacks(cls) -> Iterator[tuple[str, Controller]]:
+        for stack in cls.known_stacks:
+            yield from ((each.part or stack.name, each) for each in stack.controllers)
+
+    @classmethod
     def known_parts(cls) -> tuple[str, ...]:
-        of_stacks = (
-            (each, controller) for each in cls.known_stacks for controller in each.controllers
-        )
-        names = (controller.part or stack.name for stack, controller in of_stacks)
-        return tuple(dict.fromkeys((*SHARED_PARTS, *names)))
+        return tuple(dict.fromkeys((*SHARED_PARTS, *dict(cls._parts_of_stacks()))))
 
     @classmethod
     def placed_parts(cls) -> tuple[str, ...]:
         """Return the parts whose place `components` may name; others have settings of their own."""
-        return tuple(
-            controller.part or stack.name
-            for stack in cls.known_stacks
-            for controller in stack.controllers
-            if controller.home
-        )
+        return tuple(name for name, controller in cls._parts_of_stacks() if controller.home)
 
     def has(self, name: str) -> bool:
         return bool(getattr(self, name))
@@ -342,20 +338,15 @@ class EvaluationSettings(BaseModel):
         return self
 
     def _named(self, part: str) -> bool:
-        of_stacks = (
-            each
-            for stack in self.known_stacks
-            for each in stack.controllers
-            if (each.part or stack.name) == part
-        )
-        shared = (each for each in SHARED_CONTROLLERS if each.part == part)
+        shared = ((each.part, each) for each in SHARED_CONTROLLERS)
         return any(
             bool(each.home)
             or (
                 self.has(each.else_namespaces or each.namespaces)
                 and (bool(each.names) or self.has(each.deployment))
             )
-            for each in (*shared, *of_stacks)
+            for name, each in (*shared, *self._parts_of_stacks())
+            if name == part
         )
 
     @model_validator(mode="after")

@@ -9,7 +9,15 @@ from typing import Final
 from reporter.arguments import PROGRAM, Parser
 from reporter.cli import single_pass
 from reporter.cli.configure import EPILOG, ProgramSettings, add_setting_flags, settings_from
-from reporter.cli.rendering import View, add_options, exit_status_of, require_sense, view_of, write
+from reporter.cli.rendering import (
+    View,
+    add_options,
+    exit_status_of,
+    require_sense,
+    view_of,
+    watch,
+    write,
+)
 from reporter.errors import UsageError
 from reporter.snapshot.inputs.reading import STDIN
 
@@ -83,8 +91,6 @@ def check(arguments: argparse.Namespace, program: str) -> int:
         logs.configure("error")
     arguments.manifests = single_pass.read_manifests(arguments.manifests)
     if arguments.watch:
-        from reporter.cli.rendering import watch
-
         return watch(arguments, settings)
     view = viewed(arguments, settings)
     write(view.text(arguments.output, full=arguments.full), arguments.output)

@@ -1,23 +1,20 @@
 """The live cluster, for commands that only read."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
-
-import msgspec
+from typing import Final
 
 from reporter.cli.configure import ProgramSettings
 from reporter.kube import errors
 from reporter.kube.client import KubeClient, connect
-from reporter.kube.live import LiveCluster
+from reporter.kube.decode import ListBody
+from reporter.kube.informer import PageTaker
+from reporter.kube.live import LISTED_SECONDS, LiveCluster
 from reporter.model.objects import Namespace
 from reporter.snapshot.snapshot import Snapshot
-
-LISTED_SECONDS: Final = 30.0
-"""Longest time for all lists, however large the cluster is."""
 
 PATIENCE_SECONDS: Final = 7.0
 """Time without a successful answer after which a command fails: a user is waiting."""
@@ -27,9 +24,6 @@ _TRIES: Final = 7
 """Tries of a server that reports that it is unwell, spread over the patience."""
 
 _VERSION: Final = "/version"
-_READYZ: Final = "see what the API server says of itself: kubectl get --raw /readyz?verbose"
-
-ResultT = TypeVar("ResultT")
 
 
 @dataclass(slots=True)
@@ -46,12 +40,10 @@ class _Patience:
         if code.startswith("2") and self._scope is not None and not self._scope.expired():
             self._scope.reschedule(asyncio.get_running_loop().time() + self.seconds)
 
-    async def first_of(self, *tasks: asyncio.Task[None]) -> None:
+    async def first_of(self, *tasks: asyncio.Task[None], longest: float) -> None:
         try:
             async with asyncio.timeout(self.seconds) as self._scope:
-                await asyncio.wait(
-                    tasks, timeout=LISTED_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                )
+                await asyncio.wait(tasks, timeout=longest, return_when=asyncio.FIRST_COMPLETED)
         except TimeoutError:
             return
         finally:
@@ -66,9 +58,11 @@ async def watched_cluster(
     namespace: str = "",
     watch: bool = True,
     patience: float = PATIENCE_SECONDS,
+    longest: float = LISTED_SECONDS,
+    on_page: PageTaker = lambda *_: None,
 ) -> AsyncIterator[LiveCluster]:
-    """Read the cluster, and yield it once each kind is listed or declared unknown, or after
-    `patience` seconds without a successful answer.
+    """Read the cluster, and yield it once each kind is listed or declared unknown, after `patience`
+    seconds without a successful answer, or after `longest` seconds in all.
     """
     waiting = _Patience(patience)
     client = await connect(
@@ -77,19 +71,25 @@ async def watched_cluster(
     async with client:
         await require_answer(client, patience)
         cluster = LiveCluster(
-            client, settings, on_change=on_change, namespace=namespace, watch=watch
+            client,
+            settings,
+            on_change=on_change,
+            on_page=on_page,
+            listed_within=longest,
+            namespace=namespace,
+            watch=watch,
         )
         reading = asyncio.create_task(cluster.run())
         listed = asyncio.create_task(cluster.wait_listed())
         try:
-            await waiting.first_of(reading, listed)
+            await waiting.first_of(reading, listed, longest=longest)
             if reading.done():
                 reading.result()
             if not cluster.reads_anything:
                 raise errors.KubeError(
                     f"{client.server}: nothing could be listed within {patience:.0f} s; "
-                    f"{cluster.awaited()}; "
-                    f"{_READYZ}"
+                    f"{cluster.awaited()}; see what the API server says of itself: "
+                    "kubectl get --raw /readyz?verbose"
                 )
             yield cluster
         finally:
@@ -106,11 +106,8 @@ async def namespaces(kubeconfig: str | None, context: str | None) -> tuple[str, 
         answer = await client.request(
             "GET", "/api/v1/namespaces", verb="list", resource="namespaces"
         )
-    return tuple(each.metadata.name for each in answer.decode(_Namespaces).items)
-
-
-class _Namespaces(msgspec.Struct):
-    items: tuple[Namespace, ...]
+    found = answer.decode(ListBody[Namespace]).items or ()
+    return tuple(each.metadata.name for each in found)
 
 
 async def require_answer(client: KubeClient, patience: float = PATIENCE_SECONDS) -> None:
@@ -150,39 +147,9 @@ async def require_answer(client: KubeClient, patience: float = PATIENCE_SECONDS)
         return
 
 
-async def result_of(
-    reading: asyncio.Task[ResultT],
-    listed: asyncio.Event,
-    *,
-    server: str,
-    patience: float = PATIENCE_SECONDS,
-) -> ResultT:
-    """Return the result of a task that lists; `listed` is set with its first successful answer,
-    after which each list has its own timeout.
-    """
-    first = asyncio.create_task(listed.wait())
-    try:
-        await asyncio.wait((reading, first), timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-        if not reading.done() and not listed.is_set():
-            raise errors.KubeError(
-                f"{server}: nothing could be listed within {patience:.0f} s; {_READYZ}"
-            )
-        return await reading
-    finally:
-        for task in (reading, first):
-            task.cancel()
-        await asyncio.gather(reading, first, return_exceptions=True)
-
-
 async def read_cluster(
-    settings: ProgramSettings,
-    *,
-    namespace: str = "",
-    patience: float = PATIENCE_SECONDS,
-    explained: Callable[[LiveCluster, Snapshot], Awaitable[Snapshot]] | None = None,
+    settings: ProgramSettings, *, namespace: str = "", patience: float = PATIENCE_SECONDS
 ) -> Snapshot:
-    """Return a snapshot of the cluster; `explained` adds what explains the faults in it."""
     looked = watched_cluster(settings, namespace=namespace, watch=False, patience=patience)
     async with looked as cluster:
-        snapshot = cluster.snapshot()
-        return snapshot if explained is None else await explained(cluster, snapshot)
+        return cluster.snapshot()

@@ -9,14 +9,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reporter.arguments import Parser
-from reporter.catalogue.resources import GATEWAYS, NAMESPACES, NODES, PODS
+from reporter.catalogue.resources import GATEWAYS, NAMESPACES, NODES
 from reporter.cli.configure import EPILOG, ProgramSettings, add_setting_flags, settings_from
 from reporter.errors import UsageError
-from reporter.kube.collecting import Collection, collect
+from reporter.kube.collecting import Collection, Pages, collect
 from reporter.kube.errors import ApiStatusError, KubeError
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
@@ -164,30 +165,26 @@ def _given(settings: ProgramSettings) -> Iterator[str]:
 async def _read(
     settings: ProgramSettings, namespace: str, seconds: float
 ) -> "tuple[Collection, list[DumpedPage]]":
-    from reporter.cli.cluster import require_answer, result_of
-    from reporter.cli.saved_pages import scrape, targets_of
+    from reporter.cli.cluster import watched_cluster
+    from reporter.cli.saved_pages import scrape
     from reporter.daemon.pod_scraping import server_addresses
-    from reporter.kube.client import connect
+    from reporter.metrics.scraping.targets import find_targets, pod_addresses
 
-    listed = asyncio.Event()
-
-    def observe(_verb: str, resource: str, code: str) -> None:
-        if code.startswith("2") and resource not in {"version", "discovery"}:
-            listed.set()
-
-    async with await connect(
-        kubeconfig=settings.kubeconfig, context=settings.context, observer=observe
-    ) as client:
-        await require_answer(client)
-        collecting = asyncio.create_task(collect(client, settings, namespace))
-        collection = await result_of(collecting, listed, server=client.server)
-        if not seconds or PODS not in collection.objects:
-            return collection, []
-        targets = targets_of(collection, settings, await server_addresses(client.server))
+    listed = Pages(settings)
+    look = partial(
+        watched_cluster, settings, namespace=namespace, watch=False, longest=_LONGEST_SECONDS
+    )
+    async with look(on_page=listed.take) as cluster:
+        if not seconds:
+            return await collect(cluster, listed), []
+        servers, snapshot = await server_addresses(cluster.client.server), cluster.snapshot()
+        targets = find_targets(snapshot, settings, pod_addresses(snapshot, servers)) or ()
         sys.stderr.write(f"Fetching the metrics of {len(targets)} pods for {seconds:g} s.\n")
-        pages = await scrape(client, targets, settings, seconds=seconds)
-        # The pages are judged with the cluster as it is after the last of them.
-        return await collect(client, settings, namespace), pages
+        pages = await scrape(cluster.client, targets, settings, seconds=seconds)
+    # The pages are judged with the cluster as it is after the last of them.
+    listed = Pages(settings)
+    async with look(on_page=listed.take) as cluster:
+        return await collect(cluster, listed), pages
 
 
 _REPLACED: Final[Mapping[Resource[KubeObject], str]] = {

@@ -6,7 +6,6 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Final
@@ -62,24 +61,18 @@ class _Story(msgspec.Struct, rename="camel"):
     recorded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    name: str = ""
-    namespace: str = ""
-    since: timedelta | None = None
-
-    def matches(self, each: _Episode, now: datetime) -> bool:
-        """Tell whether an episode matches; `since` requires that it went on within that time."""
-        kind, _, rest = each.subject.partition("/")
-        names = {each.reason, each.subject, rest, rest.rpartition("/")[2], kind}
-        place = rest.partition("/")[0]
-        late = self.since is None or each.ended is None or each.ended >= now - self.since
-        return late and self.namespace in {"", place} and (not self.name or self.name in names)
+def _matches(each: _Episode, wanted: argparse.Namespace, now: datetime) -> bool:
+    """Tell whether an episode matches; `since` requires that it went on within that time."""
+    kind, _, rest = each.subject.partition("/")
+    names = {each.reason, each.subject, rest, rest.rpartition("/")[2], kind}
+    place = rest.partition("/")[0]
+    late = wanted.since is None or each.ended is None or each.ended >= now - wanted.since
+    in_place = (wanted.namespace or "") in {"", place}
+    return late and in_place and (not wanted.name or wanted.name in names)
 
 
 def main(argv: Sequence[str]) -> int:
     arguments = command_parser().parse(argv)
-    wanted = _Wanted(arguments.name or "", arguments.namespace or "", arguments.since)
     url = arguments.url.rstrip("/")
     body = fetch(url, HISTORY)
     try:
@@ -89,7 +82,7 @@ def main(argv: Sequence[str]) -> int:
     times = ((each.began, each.ended) for each in story.episodes)
     for moment in filter(None, (story.now, *chain.from_iterable(times))):
         require_time(moment)
-    shown = [each for each in story.episodes if wanted.matches(each, story.now)]
+    shown = [each for each in story.episodes if _matches(each, arguments, story.now)]
     if arguments.output == "json":
         ids = {each.id for each in shown}
         document = json.loads(body)

@@ -29,7 +29,7 @@ def program() -> int:
 
 
 def complete() -> int:
-    return complete_flags(parser(), sys.argv[1:])
+    return exit_status(lambda: complete_flags(parser(), sys.argv[1:]), PROGRAM)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -24,9 +24,11 @@ import yaml
 
 from reporter.arguments import NARROWEST, PROGRAM, USAGE_STATUS, Parser
 from reporter.cli.configure import ProgramSettings
-from reporter.cli.single_pass import CheckInput, judged, live_input, with_manifests
+from reporter.cli.single_pass import CheckInput, evidence_of, judged, live_input, with_manifests
+from reporter.diagnosis.wanted_evidence import wanted_evidence
 from reporter.errors import UsageError
 from reporter.interrupts import own_interrupts
+from reporter.kube.errors import KubeError
 from reporter.model.report import Report
 from reporter.model.text import clean, for_terminal, has_unseen, unseen_escaped
 from reporter.sinks import words
@@ -35,6 +37,7 @@ from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import changes_text, event_table, report_text
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.version import version
+from reporter.workload.components import with_verdicts
 
 _FOR_PEOPLE: Final = frozenset({"text", "events"})
 _UTF8: Final = frozenset({"json", "yaml", "html", "junit"})
@@ -126,29 +129,13 @@ def page_of(
     return page_html(page_view(report, origin, history))
 
 
-class _Named(msgspec.Struct):
-    name: str
-
-
-class _EventLine(msgspec.Struct, rename="camel"):
-    metadata: _Named
-    involved_object: dict[str, object]
-    type: str
-    reason: str
-    message: str
-    last_timestamp: str
-
-
-class _Events(msgspec.Struct):
-    events: tuple[_EventLine, ...]
-
-
 def _events(view: View) -> str:
     """Return the Events of a document, which may be anybody's answer, as a table."""
     try:
-        found = msgspec.json.decode(view.document(), type=_Events).events
-        return event_table(map(msgspec.to_builtins, found), view.report.now)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        document = msgspec.json.decode(view.document(), type=dict[str, object])
+        events = msgspec.convert(document["events"], list[dict[str, object]])
+        return event_table(events, view.report.now)
+    except (KeyError, msgspec.DecodeError, RecursionError, ValueError) as error:
         raise UsageError(
             f"the answer has no Events that can be read: {clean(str(error))}"
         ) from None
@@ -350,8 +337,6 @@ _LOST: Final = (
 
 
 def watch(arguments: argparse.Namespace, settings: ProgramSettings) -> int:
-    from reporter.kube.errors import KubeError
-
     try:
         return until_interrupted(lambda: _show_changes(arguments, settings))
     except KubeError as error:
@@ -376,9 +361,6 @@ def essence(report: Report) -> object:
 
 async def _show_changes(arguments: argparse.Namespace, settings: ProgramSettings) -> None:
     from reporter.cli.cluster import watched_cluster
-    from reporter.cli.single_pass import evidence_of
-    from reporter.diagnosis.wanted_evidence import wanted_evidence
-    from reporter.workload.components import with_verdicts
 
     def view(snapshot: Snapshot) -> View:
         given = live_input(snapshot, arguments, settings)

@@ -16,33 +16,26 @@ from pathlib import Path, PurePath
 from statistics import median
 from typing import Final
 
-import msgspec
-
-from reporter.catalogue.resources import NODES, PODS
+from reporter.catalogue.resources import PODS
 from reporter.diagnosis.logs import read_log
 from reporter.diagnosis.signatures import Signature
 from reporter.diagnosis.wanted_evidence import together, wanted_logs
 from reporter.kube.client import KubeClient
-from reporter.kube.collecting import Collection
 from reporter.metrics.pages.reader import UnreadablePage
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.samples.sample import Failure, PodName, Scrape, Target, sample_of
 from reporter.metrics.samples.window import NONE, History, Judged, PodSamples
 from reporter.metrics.scraping.attempt import LIMITS, MOST_AT_ONCE, ProxiedFetch
-from reporter.metrics.scraping.targets import ScrapeFailed, find_targets, pod_addresses
+from reporter.metrics.scraping.targets import ScrapeFailed
 from reporter.model.evidence import LogCause
 from reporter.model.instant import Instant
-from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
-from reporter.model.resource import Resource
 from reporter.probes.runtime.judge import FORGOTTEN_AFTER, judge, longest_window, objectives
 from reporter.settings import DaemonSettings, EvaluationSettings
-from reporter.snapshot.decode import decode_object
 from reporter.snapshot.inputs.files import INPUT_LIMITS, LogFile, PageFile
 from reporter.snapshot.outputs.archive import Member
 from reporter.snapshot.outputs.masking import Redaction
 from reporter.snapshot.snapshot import Snapshot
-from reporter.snapshot.table import Table
 
 FOLDER: Final = "metrics"
 RESOURCE: Final = "pods/metrics"
@@ -148,21 +141,6 @@ class DumpedPage:
     pod: str
     seconds: int
     raw: bytes
-
-
-def targets_of(
-    collection: Collection, settings: DaemonSettings, servers: Iterable[str]
-) -> tuple[Target, ...]:
-    """Return the pods that a daemon would scrape; `servers` are the addresses of the API server."""
-    read = [each for each in collection.objects if each in {PODS, NODES} or each.subject_kind]
-    tables: dict[Resource[KubeObject], Table[KubeObject]] = {}
-    for resource in read:
-        encoded = map(msgspec.json.encode, collection.objects[resource])
-        found = (decode_object(resource, each) for each in encoded)
-        objects = [each for each in found if isinstance(each, KubeObject)]
-        tables[resource] = Table({(each.namespace, each.name): each for each in objects})
-    snapshot = Snapshot(tables=tables, states=collection.states)
-    return find_targets(snapshot, settings, pod_addresses(snapshot, servers)) or ()
 
 
 async def scrape(

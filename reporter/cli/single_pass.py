@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -28,16 +27,22 @@ from reporter.cli.judged import (
     require_namespace,
     why_nothing_is_judged,
 )
-from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace, WantedRead, steps
+from reporter.daemon.evidence import (
+    EvidenceReader,
+    EvidenceTask,
+    RequestPace,
+    WantedRead,
+    fetch_log,
+    steps,
+)
 from reporter.diagnosis.logs import read_log
 from reporter.diagnosis.signatures import signatures_with
 from reporter.diagnosis.wanted_evidence import wanted_evidence
 from reporter.errors import UsageError
 from reporter.evaluation import evaluate
 from reporter.kube.client import connect
-from reporter.kube.errors import KubeError
+from reporter.kube.errors import ConfigurationError, KubeError
 from reporter.kube.live import LiveCluster
-from reporter.kube.on_demand import fetch_log
 from reporter.metrics.samples.window import NONE, PodSamples
 from reporter.model.evidence import ContainerLog
 from reporter.model.finding import EpisodeKey, Evaluation, Finding
@@ -191,14 +196,12 @@ def observed_of(text: str | None) -> timedelta | None:
 
 
 async def cluster_input(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
-    from reporter.cli.cluster import read_cluster
-    from reporter.kube.errors import ConfigurationError
+    from reporter.cli.cluster import watched_cluster
 
-    explained = partial(with_evidence, arguments=arguments, settings=settings)
     try:
-        snapshot = await read_cluster(
-            settings, namespace=arguments.namespace or "", explained=explained
-        )
+        looked = watched_cluster(settings, namespace=arguments.namespace or "", watch=False)
+        async with looked as cluster:
+            snapshot = await with_evidence(cluster, arguments, settings)
     except ConfigurationError as error:
         raise UsageError(f"{error}; or name a dump with --from") from None
     except KubeError as error:
@@ -275,12 +278,10 @@ _AT_ONCE: Final = 4
 
 
 async def with_evidence(
-    cluster: LiveCluster,
-    snapshot: Snapshot,
-    *,
-    arguments: argparse.Namespace,
-    settings: ProgramSettings,
+    cluster: LiveCluster, arguments: argparse.Namespace, settings: ProgramSettings
 ) -> Snapshot:
+    """Return a snapshot of the cluster with what explains the faults in it."""
+    snapshot = cluster.snapshot()
     try:
         given = live_input(snapshot, arguments, settings)
         report = await asyncio.to_thread(evaluate_input, given, settings)

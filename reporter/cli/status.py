@@ -15,7 +15,16 @@ from reporter.arguments import Parser
 from reporter.cli.daemon_report import FORWARD, LOCAL, REPORT, fetch, report_of
 from reporter.cli.explain import catalogue_of
 from reporter.cli.judged import in_namespace
-from reporter.cli.rendering import View, add_options, exit_status_of, page_of, require_sense, write
+from reporter.cli.rendering import (
+    Screen,
+    View,
+    add_options,
+    exit_status_of,
+    page_of,
+    require_sense,
+    until_interrupted,
+    write,
+)
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Report
@@ -46,8 +55,6 @@ def main(argv: Sequence[str]) -> int:
         return 0
     catalogue = catalogue_of(arguments.config)
     if arguments.watch:
-        from reporter.cli.rendering import until_interrupted
-
         return until_interrupted(lambda: _show_changes(url, arguments, catalogue))
     view = _view(fetch(url, REPORT), arguments, catalogue)
     write(view.text(arguments.output, full=arguments.full), arguments.output)
@@ -124,8 +131,6 @@ def _document(body: bytes, report: Report, namespace: str) -> bytes:
 
 
 async def _show_changes(url: str, arguments: argparse.Namespace, catalogue: Catalogue) -> None:
-    from reporter.cli.rendering import Screen
-
     def ask() -> View:
         return _view(fetch(url, REPORT), arguments, catalogue)
 

@@ -16,24 +16,56 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 import msgspec
 import structlog
 from aiohttp import hdrs, web
 
+from reporter import __version__
 from reporter.daemon import server
-from reporter.daemon.connections import Connection
+from reporter.daemon.passes import server_now
 from reporter.daemon.state import DaemonState, LivePage
-from reporter.kube.client import KubeClient, encode
+from reporter.kube.client import KubeClient, connect, encode
+from reporter.kube.clock import ClockOffset, Now, real_now
 from reporter.kube.errors import ApiStatusError, KubeError
+from reporter.model.instant import Instant
 from reporter.settings import DaemonSettings
-from reporter.sinks.own_metrics import LiveMetrics, SubjectMetrics
+from reporter.sinks.own_metrics import LiveMetrics, Metrics, SubjectMetrics
 from reporter.sinks.page.document import POLICY, TYPES, asset
+from reporter.version import commit
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    client: KubeClient
+    now: Now
+    metrics: Metrics
+
+
+@asynccontextmanager
+async def connected(
+    *, kubeconfig: Path | None = None, context: str | None = None
+) -> AsyncIterator[Connection]:
+    """Prepare the connection to the API server, without sending a request."""
+    offset = ClockOffset()
+
+    def now() -> Instant:
+        return server_now(real_now(), offset.seconds())
+
+    metrics = Metrics(__version__, commit(), lambda: now().wall)
+    client = await connect(
+        kubeconfig=kubeconfig, context=context, observer=metrics.requested, clock_offset=offset
+    )
+    async with client:
+        yield Connection(client, now, metrics)
+
 
 Rendering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+@dataclass(eq=False)
 class RenderingPace:
     """Renders one answer at a time, and rests after each for as long as it took.
 
@@ -41,33 +73,30 @@ class RenderingPace:
     health and the Lease.
     """
 
-    def __init__(
-        self,
-        clock: Callable[[], float] = time.monotonic,
-        rest: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
-        self._clock = clock
-        self._rest = rest
+    clock: Callable[[], float] = time.monotonic
+    rest: Callable[[float], Awaitable[object]] = asyncio.sleep
+
+    def __post_init__(self) -> None:
         self._lock = asyncio.Lock()
         self._resting: asyncio.Future[object] | None = None
 
     def paced(self, handler: Rendering) -> Rendering:
         async def serve(request: web.Request) -> web.StreamResponse:
             await self._lock.acquire()
-            began = self._clock()
+            began = self.clock()
             try:
                 if request.transport is None:
                     # The client left while it waited; do not render for it.
                     return web.Response(status=503)
                 return await handler(request)
             finally:
-                self._rest_for(self._clock() - began)
+                self._rest_for(self.clock() - began)
 
         return serve
 
     def _rest_for(self, seconds: float) -> None:
         """Keep the lock for a rest, without delaying the answer."""
-        self._resting = asyncio.ensure_future(self._rest(seconds))
+        self._resting = asyncio.ensure_future(self.rest(seconds))
         self._resting.add_done_callback(lambda _: self._lock.release())
 
 
@@ -118,7 +147,6 @@ def with_page(
             response = await as_text(request)
             response.headers["Vary"] = "Accept"
             return response
-        server.check_host(request, address)
         html = await page.html(request.query.get("q", ""), whole="all" in request.query)
         if html is None:
             # A browser retries by itself.
@@ -130,32 +158,23 @@ def with_page(
             headers={**_HEADERS, "Vary": "Accept"},
         )
 
-    async def history(request: web.Request) -> web.StreamResponse:
-        server.check_host(request, address)
+    async def history(_request: web.Request) -> web.StreamResponse:
         body = await asyncio.to_thread(page.history)
         if body is None:
             return web.json_response({"error": "no pass has ended yet"}, status=503)
         return web.Response(body=body, content_type="application/json")
 
-    async def file(request: web.Request, name: str) -> web.StreamResponse:
-        server.check_host(request, address)
+    async def file(_request: web.Request, name: str) -> web.StreamResponse:
         return web.Response(
             text=asset(name), content_type=TYPES[name], charset="utf-8", headers=_HEADERS
         )
-
-    streams = _Streams(page)
-
-    async def stream(request: web.Request) -> web.StreamResponse:
-        server.check_host(request, address)
-        if request.method == hdrs.METH_HEAD:
-            return web.Response(headers=_STREAM_HEADERS)
-        return await streams.serve(request)
 
     pace = pace or RenderingPace()
     drawn = {**routes, "/": root, "/api/v1/history": history}
     rendered = {path: pace.paced(each) for path, each in drawn.items()}
     files = {f"/{name}": partial(file, name=name) for name in TYPES}
-    return {**rendered, **files, "/live": stream}
+    served: dict[str, server.Handler] = {**rendered, **files, "/live": _Streams(page).serve}
+    return {path: server.named_only(each, address) for path, each in served.items()}
 
 
 class _Streams:
@@ -169,6 +188,8 @@ class _Streams:
         self._open = 0
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
+        if request.method == hdrs.METH_HEAD:
+            return web.Response(headers=_STREAM_HEADERS)
         if self._open >= MOST_STREAMS or self._page.closed:
             return web.Response(
                 status=503,
@@ -252,10 +273,12 @@ class _Verdict:
     until: float
 
 
+@dataclass(eq=False)
 class MetricsAccess:
-    def __init__(self, client: KubeClient, clock: Callable[[], float] = time.monotonic) -> None:
-        self._client = client
-        self._clock = clock
+    client: KubeClient
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
         self._good: OrderedDict[bytes, _Verdict] = OrderedDict()
         self._bad: OrderedDict[bytes, _Verdict] = OrderedDict()
         self._asked: dict[bytes, asyncio.Task[_Verdict]] = {}
@@ -284,7 +307,7 @@ class MetricsAccess:
             return _Verdict(HTTPStatus.UNAUTHORIZED, text, 0)
         digest = hashlib.sha256(token.encode()).digest()
         known = self._good.get(digest) or self._bad.get(digest)
-        if known is not None and self._clock() < known.until:
+        if known is not None and self.clock() < known.until:
             return known
         if digest not in self._asked:
             was_good = known is not None and known.status is HTTPStatus.OK
@@ -331,11 +354,11 @@ class MetricsAccess:
 
     def _for(self, status: HTTPStatus, text: str) -> _Verdict:
         seconds = ALLOWED_SECONDS if status is HTTPStatus.OK else REFUSED_SECONDS
-        return _Verdict(status, text, self._clock() + seconds)
+        return _Verdict(status, text, self.clock() + seconds)
 
     async def _review(self, path: str, kind: str, spec: object) -> _Status:
         group = path.removeprefix("/apis/").rpartition("/")[0]
-        answer = await self._client.request(
+        answer = await self.client.request(
             "POST",
             path,
             verb="create",
@@ -384,7 +407,7 @@ async def listening(
             (health_address, server.health_routes(state.unhealthy, state.not_ready)),
             (
                 report_address,
-                with_page(server.report_routes(pages, report_address), page, report_address),
+                with_page(server.report_routes(pages), page, report_address),
             ),
         ):
             port = await servers.listen(address, routes)

@@ -9,7 +9,9 @@ from typing import Final, TypeVar
 import structlog
 
 from reporter.metrics.samples.sample import Scrape, Target
-from reporter.model.report import ReadySubject, Report, ResolvedFinding
+from reporter.model.finding import FindingKey
+from reporter.model.report import Report, ResolvedFinding
+from reporter.model.subject import Subject
 from reporter.model.text import redact
 from reporter.sinks.words import mute_place
 
@@ -59,15 +61,12 @@ class ChangeLog:
 
     def __init__(self) -> None:
         self._log = structlog.get_logger("report")
-        self._findings: dict[object, ResolvedFinding] = {}
-        self._ready: dict[object, ReadySubject] = {}
-        self._unknown: frozenset[object] = frozenset()
-        self._skipped: frozenset[object] = frozenset()
-        self._mute_faults: frozenset[object] = frozenset()
+        self._findings: dict[FindingKey, ResolvedFinding] = {}
+        self._ready: frozenset[Subject] = frozenset()
+        self._seen: dict[str, frozenset[object]] = {}
 
     def note(self, report: Report) -> None:
-        findings: dict[object, ResolvedFinding] = {each.key: each for each in report.findings}
-        known = self._findings
+        known, findings = self._findings, {each.key: each for each in report.findings}
         changed = [
             each
             for key, each in findings.items()
@@ -80,16 +79,30 @@ class ChangeLog:
             self._log.info(
                 "finding", **_about(finding), disposition="none", was=str(finding.disposition)
             )
-        ready: dict[object, ReadySubject] = {each.subject: each for each in report.ready}
-        for subject in self._some(
-            [*(ready.keys() - self._ready.keys())], "subjects that are ready"
-        ):
+        ready = frozenset(each.subject for each in report.ready)
+        for subject in self._some([*(ready - self._ready)], "subjects that are ready"):
             self._log.info("subject_ready", subject=str(subject))
-        lost = [*(self._ready.keys() - ready.keys())]
+        lost = [*(self._ready - ready)]
         for subject in self._some(lost, "subjects that are not ready any more"):
             self._log.info("subject_not_ready", subject=str(subject))
-        self._sets(report)
         self._findings, self._ready = findings, ready
+        for unknown in self._new("unknown", report.unknown):
+            self._log.warning("resource_unknown", resource=unknown.resource, cause=unknown.cause)
+        for skipped in self._new("skipped", report.skipped):
+            self._log.warning(
+                "object_skipped",
+                resource=skipped.resource,
+                namespace=skipped.namespace,
+                object_name=skipped.name,
+                cause=skipped.cause,
+            )
+        for fault in self._new("mute_faults", report.mute_faults):
+            self._log.warning("mute_faulty", object=str(fault.object), cause=fault.text)
+
+    def _new(self, what: str, entries: Iterable[_ChangeT]) -> set[_ChangeT]:
+        found = frozenset(entries)
+        before, self._seen[what] = self._seen.get(what, frozenset()), found
+        return {each for each in found if each not in before}
 
     def _some(self, changes: Sequence[_ChangeT], what: str) -> Iterable[_ChangeT]:
         if len(changes) > LINES:
@@ -108,23 +121,6 @@ class ChangeLog:
             mutes=[mute_place(each) for each in finding.mutes[:MUTES_LOGGED]],
             message=finding.message,
         )
-
-    def _sets(self, report: Report) -> None:
-        for unknown in set(report.unknown) - self._unknown:
-            self._log.warning("resource_unknown", resource=unknown.resource, cause=unknown.cause)
-        for skipped in set(report.skipped) - self._skipped:
-            self._log.warning(
-                "object_skipped",
-                resource=skipped.resource,
-                namespace=skipped.namespace,
-                object_name=skipped.name,
-                cause=skipped.cause,
-            )
-        for fault in set(report.mute_faults) - self._mute_faults:
-            self._log.warning("mute_faulty", object=str(fault.object), cause=fault.text)
-        self._mute_faults = frozenset(report.mute_faults)
-        self._unknown = frozenset(report.unknown)
-        self._skipped = frozenset(report.skipped)
 
 
 def _about(finding: ResolvedFinding) -> dict[str, str]:

@@ -12,8 +12,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -23,13 +22,13 @@ import structlog
 
 from reporter import __version__
 from reporter.daemon import logs
-from reporter.daemon.connections import Connection, connected
 from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace
-from reporter.daemon.listeners import listening
+from reporter.daemon.listeners import Connection, connected, listening
+from reporter.daemon.logs import ChangeLog
+from reporter.daemon.one_pass import Pass
 from reporter.daemon.passes import (
     Heartbeat,
     Passes,
-    Publisher,
     SelfCheck,
     WriteGate,
     handed_by,
@@ -39,6 +38,7 @@ from reporter.daemon.pod_scraping import SampleStore, run_scraper, way_to_pods
 from reporter.daemon.state import OVERDUE_RESYNCS, PASS_SECONDS, DaemonState, LivePage
 from reporter.daemon.writers import Writers
 from reporter.diagnosis.signatures import signatures_with
+from reporter.kube.client import KubeClient
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
 from reporter.metrics.samples.sample import Scrape, Target
@@ -51,116 +51,53 @@ from reporter.snapshot.snapshot import Learned
 from reporter.stacks.stack import outputs_of
 from reporter.version import commit
 
-Work = Callable[[], Coroutine[object, object, None]]
 
+class Daemon:
+    """The parts, made in the order of their dependencies."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    due: asyncio.Event
-    cluster: LiveCluster
-    heartbeat: Heartbeat
-    elector: Elector | None
-    writers: Writers
-    scrape: Work
-    passes: Passes
-    evidence: EvidenceTask
-    self_check: SelfCheck
-    state: DaemonState
-    page: LivePage
+    def __init__(self, connection: Connection, settings: DaemonSettings, *, instance: str) -> None:
+        client = connection.client
+        self.metrics = metrics = connection.metrics
+        self.due, targets_due = asyncio.Event(), asyncio.Event()
+        due = self.due.set
 
+        def changed() -> None:
+            due()
+            targets_due.set()
 
-def build(connection: Connection, settings: DaemonSettings, *, instance: str) -> Parts:
-    client, metrics = connection.client, connection.metrics
-    due, targets_due = asyncio.Event(), asyncio.Event()
+        self.cluster = cluster = LiveCluster(client, settings, on_change=changed)
 
-    def changed() -> None:
-        due.set()
-        targets_due.set()
+        def paused() -> None:
+            cluster.unconfirm_all()
+            due()
 
-    cluster = LiveCluster(client, settings, on_change=changed)
-
-    def paused() -> None:
-        cluster.unconfirm_all()
-        due.set()
-
-    heartbeat = Heartbeat(paused)
-    pauses = heartbeat.pauses
-    elector = None
-    if settings.leader_elect:
-        elector = Elector(
+        self.heartbeat = Heartbeat(paused)
+        pauses = self.heartbeat.pauses
+        self.elector = elector = self._elector(client, settings, instance)
+        leading = elector.is_leader if elector is not None else lambda: True
+        self.gate = gate = WriteGate(leading, pauses)
+        self.writers = writers = Writers(
             client,
-            name=settings.leader_election_id,
-            # As in client-go's examples: a pod keeps its name when its container restarts.
-            identity=f"{instance}_{secrets.token_hex(4)}",
-            times=LeaseTimes(settings.lease_duration_seconds),
-            hand_on=lambda: passes.to_hand_on,
-        )
-    leading = elector.is_leader if elector is not None else lambda: True
-    gate = WriteGate(leading, pauses)
-    writers = Writers(
-        client,
-        cluster,
-        metrics,
-        alerts=AlertWriter(
-            settings,
+            cluster,
+            metrics,
+            alerts=AlertWriter(
+                settings,
+                may_write=gate.may_write,
+                observe=metrics.alerts_sent,
+                now=lambda: connection.now().wall,
+            ),
+            outputs=outputs_of(settings),
             may_write=gate.may_write,
-            observe=metrics.alerts_sent,
-            now=lambda: connection.now().wall,
-        ),
-        outputs=outputs_of(settings),
-        may_write=gate.may_write,
-        changed=due.set,
-    )
-    store = SampleStore(
-        settings,
-        timedelta(seconds=settings.scrape_period),
-        due.set,
-        dropped=metrics.scrapes.dropped,
-    )
+            changed=due,
+        )
+        period = timedelta(seconds=settings.scrape_period)
+        store = SampleStore(settings, period, due, dropped=metrics.scrapes.dropped)
 
-    def scraped(target: Target, scrape: Scrape) -> Awaitable[None]:
-        logs.note_scrape(target, scrape)
-        return store.scraped_aside(target, scrape)
+        def scraped(target: Target, scrape: Scrape) -> Awaitable[None]:
+            logs.note_scrape(target, scrape)
+            return store.scraped_aside(target, scrape)
 
-    state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
-    overdue = OVERDUE_RESYNCS * settings.resync_seconds + PASS_SECONDS
-    page = LivePage(leading, state.lost_watches, overdue_seconds=overdue)
-    signatures = signatures_with(settings.log_signatures) if settings.pod_logs else ()
-    turn = RequestPace().turn
-    reader = EvidenceReader(client, Learned(), signatures, cluster.served_version, turn)
-    evidence = EvidenceTask(reader, leading, due.set, logs=settings.pod_logs)
-    publisher = Publisher(
-        state=state,
-        page=page,
-        metrics=metrics,
-        gate=gate,
-        writers=writers,
-        evidence=evidence,
-    )
-    self_check = SelfCheck(tell=metrics.self_checked, changed=due.set)
-    passes = Passes(
-        cluster,
-        settings=settings,
-        instance=instance,
-        now=connection.now,
-        due=due,
-        pauses=pauses,
-        leading=leading,
-        recent_writes=writers.recent_writes,
-        samples=(lambda _: NONE) if settings.scrape_via is ScrapeVia.OFF else store.samples,
-        publish=publisher.publish,
-        self_check=self_check,
-        handed=(lambda _: NOTHING) if elector is None else partial(handed_by, elector),
-        last_lines=evidence.last_lines,
-        evidence=evidence.joined,
-    )
-    return Parts(
-        due=due,
-        cluster=cluster,
-        heartbeat=heartbeat,
-        elector=elector,
-        writers=writers,
-        scrape=partial(
+        self.scrape = partial(
             run_scraper,
             client,
             cluster,
@@ -169,13 +106,119 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
             targets_due=targets_due,
             observer=metrics.scrapes,
             pauses=pauses,
-        ),
-        passes=passes,
-        evidence=evidence,
-        self_check=self_check,
-        state=state,
-        page=page,
-    )
+        )
+        self.state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
+        overdue = OVERDUE_RESYNCS * settings.resync_seconds + PASS_SECONDS
+        self.page = LivePage(leading, self.state.lost_watches, overdue_seconds=overdue)
+        signatures = signatures_with(settings.log_signatures) if settings.pod_logs else ()
+        turn = RequestPace().turn
+        reader = EvidenceReader(client, Learned(), signatures, cluster.served_version, turn)
+        self.evidence = EvidenceTask(reader, leading, due, logs=settings.pod_logs)
+        self.changes = ChangeLog()
+        self.self_check = SelfCheck(tell=metrics.self_checked, changed=due)
+        self.passes = Passes(
+            cluster,
+            settings=settings,
+            instance=instance,
+            now=connection.now,
+            due=self.due,
+            pauses=pauses,
+            leading=leading,
+            recent_writes=writers.recent_writes,
+            samples=(lambda _: NONE) if settings.scrape_via is ScrapeVia.OFF else store.samples,
+            publish=self.publish,
+            self_check=self.self_check,
+            handed=(lambda _: NOTHING) if elector is None else partial(handed_by, elector),
+            last_lines=self.evidence.last_lines,
+            evidence=self.evidence.joined,
+        )
+
+    def _elector(
+        self, client: KubeClient, settings: DaemonSettings, instance: str
+    ) -> Elector | None:
+        if not settings.leader_elect:
+            return None
+        return Elector(
+            client,
+            name=settings.leader_election_id,
+            # As in client-go's examples: a pod keeps its name when its container restarts.
+            identity=f"{instance}_{secrets.token_hex(4)}",
+            times=LeaseTimes(settings.lease_duration_seconds),
+            hand_on=lambda: self.passes.to_hand_on,
+        )
+
+    async def publish(self, done: Pass) -> None:
+        """Hand the result of a pass to the writers and to everything that shows it.
+
+        In three steps, the last in a thread: with thousands of new faults each takes tens of
+        milliseconds, and the event loop must run in between.
+        """
+        self.state.passed(done)
+        self.metrics.passed(done.seconds, done.report.now.timestamp())
+        self.evidence.passed(done.wanted, done.crashes)
+        if self.gate.outdated:
+            # A plan may replace only some queues; nothing from before a pause may stay in others.
+            self.writers.drop()
+        self.gate.planned()
+        self.writers.offer(done)
+        await asyncio.sleep(0)
+        seen = done.after.memory.changes.changes
+        self.page.passed(done.report, done.records, (each.change for each in seen))
+        await asyncio.to_thread(self.changes.note, done.report)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Run everything until `stop`; if one part ends by itself, all end.
+
+        The lease is released last, when nothing that it guards runs any more.
+        """
+        work = {
+            "cluster": self.cluster.run(),
+            "passes": self._passes(),
+            "self_check": self.self_check.run(),
+            "evidence": self.evidence.run(),
+            "writers": self.writers.run(),
+            "heartbeat": self.heartbeat.run(),
+            "scraper": self.scrape(),
+        }
+        leading = asyncio.create_task(self._election(), name="lease")
+        running = [asyncio.create_task(each, name=name) for name, each in work.items()]
+        stopping = asyncio.create_task(stop.wait(), name="stop")
+        try:
+            done, _ = await asyncio.wait(
+                [leading, *running, stopping], return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in done - {stopping}:
+                task.result()
+        finally:
+            for task in (*running, stopping):
+                task.cancel()
+            await asyncio.gather(*running, stopping, return_exceptions=True)
+            leading.cancel()
+            await asyncio.gather(leading, return_exceptions=True)
+
+    async def _passes(self) -> None:
+        """Start passes once each kind is listed or declared unknown."""
+        # Nearly all objects made until then stay, so collecting garbage would only block the loop.
+        gc.disable()
+        try:
+            await self.cluster.wait_listed()
+            # Decoded API objects have no cycles and are not tracked. The rest is frozen, so that
+            # the collector never walks the whole heap while the loop waits.
+            gc.freeze()
+        finally:
+            gc.enable()
+        await self.passes.run()
+
+    async def _election(self) -> None:
+        def stopped() -> None:
+            # Queued writes were planned under a lease that another replica may hold by now.
+            self.writers.forget()
+            self.due.set()
+
+        if self.elector is None:
+            await asyncio.Event().wait()
+        else:
+            await self.elector.run(started=self.due.set, stopped=stopped)
 
 
 SWITCH_SECONDS: Final = 0.0005
@@ -209,8 +252,8 @@ async def serve(
     log = structlog.get_logger("daemon")
     via, why = way_to_pods(settings, in_cluster=connection.client.in_cluster)
     settings = settings.model_copy(update={"scrape_via": via})
-    parts = build(connection, settings, instance=instance)
-    async with listening(settings, connection, parts.state, page=parts.page):
+    daemon = Daemon(connection, settings, instance=instance)
+    async with listening(settings, connection, daemon.state, page=daemon.page):
         log.info(
             "started",
             version=__version__,
@@ -219,68 +262,5 @@ async def serve(
             server=connection.client.server,
         )
         log.info("scraping_of_pods", via=str(via), why=why)
-        work = {
-            "cluster": parts.cluster.run(),
-            "passes": _passes(parts),
-            "self_check": parts.self_check.run(),
-            "evidence": parts.evidence.run(),
-            "writers": parts.writers.run(),
-            "heartbeat": parts.heartbeat.run(),
-            "scraper": parts.scrape(),
-        }
-        await _supervise(stop, work, _election(parts))
+        await daemon.run(stop)
     log.info("stopped")
-
-
-async def _passes(parts: Parts) -> None:
-    """Start passes once each kind is listed or declared unknown."""
-    # Nearly all objects made until then stay, so collecting garbage would only block the loop.
-    gc.disable()
-    try:
-        await parts.cluster.wait_listed()
-        # Decoded API objects have no cycles and are not tracked. The rest is frozen, so that the
-        # collector never walks the whole heap while the loop waits.
-        gc.freeze()
-    finally:
-        gc.enable()
-    await parts.passes.run()
-
-
-async def _election(parts: Parts) -> None:
-    due = parts.due
-
-    def stopped() -> None:
-        # Queued writes were planned under a lease that another replica may hold by now.
-        parts.writers.forget()
-        due.set()
-
-    if parts.elector is None:
-        await asyncio.Event().wait()
-    else:
-        await parts.elector.run(started=due.set, stopped=stopped)
-
-
-async def _supervise(
-    stop: asyncio.Event,
-    work: Mapping[str, Coroutine[object, object, None]],
-    election: Coroutine[object, object, None],
-) -> None:
-    """Run everything until `stop`; if one part ends by itself, all end.
-
-    The lease is released last, when nothing that it guards runs any more.
-    """
-    leading = asyncio.create_task(election, name="lease")
-    running = [asyncio.create_task(each, name=name) for name, each in work.items()]
-    stopping = asyncio.create_task(stop.wait(), name="stop")
-    try:
-        done, _ = await asyncio.wait(
-            [leading, *running, stopping], return_when=asyncio.FIRST_COMPLETED
-        )
-        for task in done - {stopping}:
-            task.result()
-    finally:
-        for task in (*running, stopping):
-            task.cancel()
-        await asyncio.gather(*running, stopping, return_exceptions=True)
-        leading.cancel()
-        await asyncio.gather(leading, return_exceptions=True)

@@ -34,7 +34,7 @@ from reporter.resolution.records import NO_RECORDS, Records, records_of
 from reporter.resolution.unknown import confirmed
 from reporter.settings import DaemonSettings, EvaluationSettings
 from reporter.sinks.alerts import Alerts, plan_alerts
-from reporter.sinks.events.plan import STATE_LABEL, OwnWrites, Plan, Written, overlay, plan_events
+from reporter.sinks.events.plan import STATE_LABEL, Plan, Written, overlay, plan_events
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, plan_mirrors
 from reporter.sinks.pod_view import crashes_of, with_last_lines
 from reporter.snapshot.snapshot import Snapshot
@@ -72,7 +72,7 @@ class ForeignWriters:
 
 
 def look_for_foreign_writers(
-    before: ForeignWriters, records: Records, own: OwnWrites, *, now: Instant, leading: bool
+    before: ForeignWriters, records: Records, own: "RecentWrites", *, now: Instant, leading: bool
 ) -> ForeignWriters:
     """Return the foreign changes after a pass. A change counts once, however many passes see it,
     and not at all once an answer shows that it was ours. On a standby none are added, as its leader
@@ -91,7 +91,7 @@ def look_for_foreign_writers(
     )
 
 
-def _changed_since(records: Records, own: OwnWrites) -> Iterator[Change]:
+def _changed_since(records: Records, own: "RecentWrites") -> Iterator[Change]:
     for name, written in own.events.items():
         record = records.by_name.get(name)
         if record is None:
@@ -136,7 +136,9 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class RecentWrites:
-    """Recent writes, which the watches may not have delivered yet."""
+    """Recent writes, which the watches may not have delivered yet; `versions` are the resource
+    versions in the answers, of which the oldest are forgotten.
+    """
 
     events: Mapping[str, Written] = field(default_factory=dict)
     mirrors: Mapping[str, Applied] = field(default_factory=dict)
@@ -194,9 +196,8 @@ def run_pass(
     }
     kept_from = chain.from_iterable(each.findings for each in outputs.values())
     on_record = records_of(snapshot, before.records)
-    own = OwnWrites(recent_writes.events, recent_writes.versions)
     foreign_writers = look_for_foreign_writers(
-        before.foreign_writers, on_record, own, now=now, leading=leading
+        before.foreign_writers, on_record, recent_writes, now=now, leading=leading
     )
     foreign = findings_about(foreign_writers, snapshot, settings)
     evaluation = replace(evaluation, findings=(*evaluation.findings, *kept_from, *foreign))

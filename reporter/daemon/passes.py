@@ -29,20 +29,17 @@ import gc
 import math
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 import structlog
 
-from reporter.daemon.evidence import EvidenceTask
-from reporter.daemon.logs import ChangeLog
 from reporter.daemon.one_pass import Before, Pass, RecentWrites, run_pass
-from reporter.daemon.state import DaemonState, LivePage
-from reporter.daemon.writers import Writers
 from reporter.kube.clock import boot_seconds
 from reporter.kube.lease import Elector
+from reporter.kube.live import LiveCluster
 from reporter.metrics.samples.window import PodSamples
 from reporter.model.finding import EpisodeKey
 from reporter.model.instant import Instant, parse_rfc3339
@@ -50,7 +47,7 @@ from reporter.probes.reuse import Answered
 from reporter.resolution.grace import NOTHING, Handed, take_over
 from reporter.resolution.records import NO_RECORDS
 from reporter.settings import DaemonSettings
-from reporter.sinks.own_metrics import Metrics, SelfCheckResult
+from reporter.sinks.own_metrics import SelfCheckResult
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 
@@ -58,8 +55,7 @@ _LOGGED: Final = 5
 """Most differences that are named in the log; the others are only counted."""
 
 
-class Ask(Protocol):
-    def __call__(self, snapshot: Snapshot, before: Before, /) -> Pass: ...
+Ask: TypeAlias = Callable[[Snapshot, Before], Pass]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +66,7 @@ class Passed:
     done: Pass
 
 
+@dataclass(eq=False)
 class SelfCheck:
     """Repeats a pass from scratch every `every` seconds (0: never) and compares the results.
 
@@ -80,19 +77,14 @@ class SelfCheck:
     difference the next pass reuses nothing, which corrects the verdict.
     """
 
-    def __init__(
-        self,
-        every: float = 600.0,
-        *,
-        tell: Callable[[SelfCheckResult], None],
-        changed: Callable[[], None],
-        seconds: Callable[[], float] = boot_seconds,
-    ) -> None:
-        self._every = every
-        self._tell = tell
-        self._changed = changed
-        self._seconds = seconds
-        self._due = seconds() + every
+    every: float = 600.0
+    _: KW_ONLY
+    tell: Callable[[SelfCheckResult], None]
+    changed: Callable[[], None]
+    seconds: Callable[[], float] = boot_seconds
+
+    def __post_init__(self) -> None:
+        self._due = self.seconds() + self.every
         self._asked: asyncio.Queue[Passed] = asyncio.Queue(maxsize=1)
         self._running = False
         self._distrusts = False
@@ -100,8 +92,8 @@ class SelfCheck:
 
     def passed(self, passed: Passed, *, busy: bool) -> None:
         """Check a pass if it is time; `busy` says that another pass is due already."""
-        late = self._seconds() - self._due
-        if not self._every or self._running or late < (self._every if busy else 0):
+        late = self.seconds() - self._due
+        if not self.every or self._running or late < (self.every if busy else 0):
             return
         self._running = True
         self._asked.put_nowait(passed)
@@ -117,17 +109,17 @@ class SelfCheck:
                 found = await asyncio.to_thread(differences, passed)
             except Exception:  # noqa: BLE001  # logged and counted; passes go on
                 self._log.exception("self_check_failed")
-                self._tell(SelfCheckResult.FAILED)
+                self.tell(SelfCheckResult.FAILED)
             else:
-                self._tell(SelfCheckResult.DIFFERENT if found else SelfCheckResult.SAME)
+                self.tell(SelfCheckResult.DIFFERENT if found else SelfCheckResult.SAME)
                 if found:
                     self._log.error(
                         "self_check_differs", count=len(found), differences=found[:_LOGGED]
                     )
                     self._distrusts = True
-                    self._changed()
+                    self.changed()
             del passed
-            self._due = self._seconds() + self._every
+            self._due = self.seconds() + self.every
             self._running = False
 
 
@@ -183,13 +175,6 @@ SAVED_SECONDS: Final = 5.0
 """Allowance that quiet can always save up: one second of processor time."""
 
 
-class SnapshotSource(Protocol):
-    def snapshot(self) -> Snapshot: ...
-
-    def index_again(self) -> None:
-        """Let the next snapshot reuse no order and no index of an earlier one."""
-
-
 class Allowance:
     """Time that passes may take: it grows with the clock, and is saved up to a limit.
 
@@ -216,7 +201,7 @@ class Passes:
     the result of a pass with a pause in it is dropped, as it depends on old data.
     """
 
-    source: SnapshotSource
+    source: LiveCluster
     _: KW_ONLY
     settings: DaemonSettings
     instance: str
@@ -324,56 +309,28 @@ def handed_by(elector: Elector, now: Instant) -> Handed:
     return take_over(left.text, renewed, now.wall)
 
 
+@dataclass(eq=False)
 class WriteGate:
     """Open while this replica leads and the process has not paused since the newest plan was made.
     After a pause the cluster may have changed and another replica may lead, so an earlier plan must
     not be carried out.
     """
 
-    def __init__(self, leading: Callable[[], bool], pauses: Callable[[], int]) -> None:
-        self._leading = leading
-        self._pauses = pauses
-        self._planned_after = pauses()
+    leading: Callable[[], bool]
+    pauses: Callable[[], int]
+
+    def __post_init__(self) -> None:
+        self._planned_after = self.pauses()
 
     @property
     def outdated(self) -> bool:
-        return self._pauses() != self._planned_after
+        return self.pauses() != self._planned_after
 
     def may_write(self) -> bool:
-        return not self.outdated and self._leading()
+        return not self.outdated and self.leading()
 
     def planned(self) -> None:
-        self._planned_after = self._pauses()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Publisher:
-    """Hands the result of each pass to the writers and to everything that shows it."""
-
-    state: DaemonState
-    page: LivePage
-    metrics: Metrics
-    gate: WriteGate
-    writers: Writers
-    evidence: EvidenceTask
-    changes: ChangeLog = field(default_factory=ChangeLog)
-
-    async def publish(self, done: Pass) -> None:
-        """Publish a pass in three steps, the last in a thread: with thousands of new faults each
-        takes tens of milliseconds, and the event loop must run in between.
-        """
-        self.state.passed(done)
-        self.metrics.passed(done.seconds, done.report.now.timestamp())
-        self.evidence.passed(done.wanted, done.crashes)
-        if self.gate.outdated:
-            # A plan may replace only some queues; nothing from before a pause may stay in others.
-            self.writers.drop()
-        self.gate.planned()
-        self.writers.offer(done)
-        await asyncio.sleep(0)
-        seen = done.after.memory.changes.changes
-        self.page.passed(done.report, done.records, (each.change for each in seen))
-        await asyncio.to_thread(self.changes.note, done.report)
+        self._planned_after = self.pauses()
 
 
 PAUSE_SECONDS: Final = 5.0
@@ -382,6 +339,7 @@ PAUSE_SECONDS: Final = 5.0
 _BEAT_SECONDS: Final = 1.0
 
 
+@dataclass(eq=False)
 class Heartbeat:
     """Counts the pauses of the process.
 
@@ -389,23 +347,22 @@ class Heartbeat:
     no useful order.
     """
 
-    def __init__(
-        self, paused: Callable[[], None], seconds: Callable[[], float] = boot_seconds
-    ) -> None:
-        self._paused = paused
-        self._seconds = seconds
-        self._last = seconds()
+    paused: Callable[[], None]
+    seconds: Callable[[], float] = boot_seconds
+
+    def __post_init__(self) -> None:
+        self._last = self.seconds()
         self._pauses = 0
         self._log = structlog.get_logger("daemon")
 
     def pauses(self) -> int:
         """Return the number of pauses, including one that has just ended."""
-        now = self._seconds()
+        now = self.seconds()
         stood_still, self._last = now - self._last, now
         if stood_still > PAUSE_SECONDS:
             self._pauses += 1
             self._log.warning("process_paused", seconds=round(stood_still, 1))
-            self._paused()
+            self.paused()
         return self._pauses
 
     async def run(self) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import timedelta
 from functools import partial
 from operator import is_
@@ -156,23 +156,19 @@ once."""
 _log = structlog.get_logger("scraper")
 
 
+@dataclass(eq=False)
 class SampleStore:
     """Judges a pod after each scrape, and asks for a pass if the verdict has changed."""
 
-    def __init__(
-        self,
-        settings: EvaluationSettings,
-        period: timedelta,
-        due: Callable[[], None],
-        *,
-        dropped: Callable[[int], None] = lambda _: None,
-    ) -> None:
-        self._settings = settings
-        self._period = period
-        self._due = due
-        self._keep = longest_window(settings)
-        self._objectives = objectives(settings)
-        self._dropped = dropped
+    settings: EvaluationSettings
+    period: timedelta
+    due: Callable[[], None]
+    _: KW_ONLY
+    dropped: Callable[[int], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        self._keep = longest_window(self.settings)
+        self._objectives = objectives(self.settings)
         self._pods: dict[PodName, window.Judged] = {}
         self._bytes = 0
         # One thread, as Python runs only one at a time anyway.
@@ -194,11 +190,11 @@ class SampleStore:
 
     def _judge(self, target: Target, scrape: Scrape) -> window.Judged:
         known = self._pods.get(target.pod)
-        history = known.history if known else window.History(self._period)
+        history = known.history if known else window.History(self.period)
         history = history.with_sample(sample_of(target, scrape, self._objectives), self._keep)
         history = window.within(window.weighed(history), window.POD_BYTES)
         before = known.verdict if known else None
-        verdict = judge(history, before, self._settings)
+        verdict = judge(history, before, self.settings)
         # By the identical object, probes see that nothing has changed.
         return window.Judged(
             history, before if before is not None and verdict == before else verdict
@@ -212,14 +208,14 @@ class SampleStore:
             self._drop_oldest()
         # Explanations of inconclusive reasons change often, and do not change what a pass decides.
         if before is None or _decisive(before) != _decisive(judged.verdict):
-            self._due()
+            self.due()
 
     def _put(self, pod: PodName, judged: window.Judged) -> None:
         known = self._pods.get(pod)
         self._bytes += judged.history.bytes - (known.history.bytes if known else 0)
         dropped = judged.history.dropped - (known.history.dropped if known else 0)
         if dropped > 0:
-            self._dropped(dropped)
+            self.dropped(dropped)
             if known is None or not known.history.dropped:
                 _log.warning("looks_given_up", namespace=pod[0], pod=pod[1])
         self._pods[pod] = judged

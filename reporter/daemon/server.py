@@ -1,4 +1,4 @@
-"""The daemon's listeners: metrics, health, and the report."""
+"""The daemon's listeners: metrics, health, and the report; their connections are bounded."""
 
 import asyncio
 import ipaddress
@@ -17,12 +17,116 @@ from prometheus_client import Metric, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
-from reporter.daemon.connections import Connections, Guarded
 from reporter.errors import UsageError
 from reporter.metrics.samples.sample import PodName
 from reporter.setting_types import bind_address
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+MOST: Final = 128
+"""Most connections of one listener: a browser has six, scrapers, probes and tunnels one each."""
+
+IDLE_SECONDS: Final = 30.0
+"""A connection without a request for this long is closed, unless it is being answered."""
+
+ANSWER_SECONDS: Final = 5.0
+"""A connection that has been answered for longer may be closed to make room for a new one."""
+
+
+@dataclass(eq=False)
+class Connections:
+    """Counts the connections of one listener and closes those beyond the limit.
+
+    At the limit, a new connection replaces the one that has been idle for longest: no client keeps
+    its place for ever by asking again and again. If all are being answered, it replaces the one
+    that has been answered for longest: usually a stream of the page, which a browser reopens by
+    itself.
+    """
+
+    most: int = MOST
+    idle_seconds: float = IDLE_SECONDS
+    answer_seconds: float = ANSWER_SECONDS
+
+    def __post_init__(self) -> None:
+        self._idle: dict[asyncio.BaseTransport, asyncio.TimerHandle] = {}
+        self._open: set[asyncio.BaseTransport] = set()
+        self._answered_since: dict[asyncio.BaseTransport, float] = {}
+
+    def opened(self, transport: asyncio.BaseTransport) -> bool:
+        """Add a connection and return True; close it and return False if no other can make room."""
+        for each in [each for each in self._open if each.is_closing()]:
+            self._forget(each)
+        if len(self._open) >= self.most and not self._made_room():
+            _close(transport)
+            return False
+        self._open.add(transport)
+        self._wait_for_request(transport)
+        return True
+
+    def _forget(self, transport: asyncio.BaseTransport) -> None:
+        self._open.discard(transport)
+        self._answered_since.pop(transport, None)
+        self._stop_waiting(transport)
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        transport = request.transport
+        if transport is None:
+            return await handler(request)
+        self._stop_waiting(transport)
+        self._answered_since[transport] = asyncio.get_running_loop().time()
+        try:
+            return await handler(request)
+        finally:
+            self._answered_since.pop(transport, None)
+            if transport in self._open:
+                self._wait_for_request(transport)
+
+    def _made_room(self) -> bool:
+        oldest = next(iter(self._idle), None) or self._longest_answered()
+        if oldest is None:
+            return False
+        self._forget(oldest)
+        _close(oldest)
+        return True
+
+    def _longest_answered(self) -> asyncio.BaseTransport | None:
+        # In the order in which their answers began.
+        oldest = next(iter(self._answered_since.items()), None)
+        now = asyncio.get_running_loop().time()
+        return oldest[0] if oldest and now - oldest[1] > self.answer_seconds else None
+
+    def _wait_for_request(self, transport: asyncio.BaseTransport) -> None:
+        self._stop_waiting(transport)
+        loop = asyncio.get_running_loop()
+        self._idle[transport] = loop.call_later(self.idle_seconds, _close, transport)
+
+    def _stop_waiting(self, transport: asyncio.BaseTransport) -> None:
+        timer = self._idle.pop(transport, None)
+        if timer is not None:
+            timer.cancel()
+
+
+@dataclass(eq=False)
+class Admission(asyncio.Protocol):
+    """Hands a connection to the protocol that answers it, if there is room."""
+
+    connections: Connections
+    protocol: Callable[[], asyncio.Protocol]
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if self.connections.opened(transport):
+            answering = self.protocol()
+            transport.set_protocol(answering)
+            answering.connection_made(transport)
+
+
+def _close(transport: asyncio.BaseTransport) -> None:
+    if isinstance(transport, asyncio.Transport):
+        transport.abort()
+    else:
+        transport.close()
+
 
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _SHUTDOWN_SECONDS: Final = 1.0
@@ -124,7 +228,7 @@ class Servers:
             raise RuntimeError("the listener was not set up")
         try:
             server = await asyncio.get_running_loop().create_server(
-                lambda: Guarded(connections, serve),
+                lambda: Admission(connections, serve),
                 address.host or None,
                 address.port,
                 backlog=_BACKLOG,
@@ -186,6 +290,7 @@ class _Collected(Collector):
         return self._metrics
 
 
+@dataclass(eq=False)
 class MetricsPage:
     """The page of the metrics listener, rendered in its own thread, once for all concurrent
     requests.
@@ -194,12 +299,11 @@ class MetricsPage:
     pieces: data that a client does not read must neither fill our memory nor delay a pass or probe.
     """
 
-    def __init__(
-        self, metrics: Collector, of_subjects: Collector, report: Callable[[], object]
-    ) -> None:
-        self._metrics = metrics
-        self._of_subjects = of_subjects
-        self._report = report
+    metrics: Collector
+    of_subjects: Collector
+    report: Callable[[], object]
+
+    def __post_init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, "metrics")
         self._written: tuple[object, bytes] = (None, b"")
         self._writing: asyncio.Task[bytes] | None = None
@@ -236,14 +340,14 @@ class MetricsPage:
 
     async def _write(self) -> bytes:
         # Collected here, as this reads state of the event loop.
-        collected, report = _Collected(self._metrics.collect()), self._report()
+        collected, report = _Collected(self.metrics.collect()), self.report()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._page, collected, report)
 
     def _page(self, collected: Collector, report: object) -> bytes:
         known, of_subjects = self._written
         if known is not report or report is None:
-            of_subjects = generate_latest(self._of_subjects)
+            of_subjects = generate_latest(self.of_subjects)
             self._written = (report, of_subjects)
         return generate_latest(collected) + of_subjects
 
@@ -265,18 +369,13 @@ def health_routes(
     return {"/healthz": route(unhealthy), "/readyz": route(not_ready)}
 
 
-def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Handler]:
-    """Return the routes of the report listener, which names the faults of all tenants.
-
-    The Host header is checked so that a website in an operator's browser cannot read the report
-    through its own host name that resolves to the loopback address (DNS rebinding).
-    """
+def report_routes(pages: Pages) -> dict[str, Handler]:
+    """Return the routes of the report listener, which names the faults of all tenants."""
 
     def route(
         render: Callable[[web.Request], bytes | str | None], status: int, missing: str
     ) -> Handler:
         async def serve(request: web.Request) -> web.StreamResponse:
-            check_host(request, address)
             is_json = request.path.startswith("/api/")
             match render(request):
                 case None if is_json:
@@ -305,19 +404,31 @@ def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Hand
     }
 
 
-def check_host(request: web.Request, address: ListenAddress | None) -> None:
-    """Refuse a request whose Host is neither loopback nor one of `address`."""
-    name = request.host.rsplit(":", 1)[0] if not request.host.endswith("]") else request.host
-    allowed = set(_LOCAL_NAMES)
-    if address is not None:
-        allowed.update((address.host, *address.names))
-    if name.lower() in allowed:
-        return
-    if address is not None and address.host != "localhost" and _ip(name):
-        own = _ip(address.host)
-        if own is None or not own.is_loopback:
-            return
-    raise web.HTTPForbidden(text="This name is not served here; use kubectl port-forward.\n")
+def named_only(handler: Handler, address: ListenAddress | None) -> Handler:
+    """Return a handler that refuses a request whose Host is neither loopback nor one of `address`.
+
+    Otherwise a website in an operator's browser could read the report through its own host name
+    that resolves to the loopback address (DNS rebinding).
+    """
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        if not _is_named(request.host, address):
+            text = "This name is not served here; use kubectl port-forward.\n"
+            raise web.HTTPForbidden(text=text)
+        return await handler(request)
+
+    return serve
+
+
+def _is_named(host: str, address: ListenAddress | None) -> bool:
+    name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+    if name.lower() in _LOCAL_NAMES:
+        return True
+    if address is None:
+        return False
+    own = _ip(address.host)
+    is_local = address.host == "localhost" or (own is not None and own.is_loopback)
+    return name.lower() in {address.host, *address.names} or (not is_local and bool(_ip(name)))
 
 
 def _ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -4,7 +4,7 @@ import asyncio
 import math
 import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -164,21 +164,18 @@ class _Drawn:
     html: bytes
 
 
+@dataclass(eq=False)
 class LivePage:
     """The newest report as a page. A pass only compares reports: the page is rendered in a thread,
     on the first request after each report.
     """
 
-    def __init__(
-        self,
-        leading: Callable[[], bool],
-        lost_watches: Callable[[], LostWatches | None] = lambda: None,
-        *,
-        overdue_seconds: float = math.inf,
-    ) -> None:
-        self._leading = leading
-        self._lost_watches = lost_watches
-        self._overdue_seconds = overdue_seconds
+    leading: Callable[[], bool]
+    lost_watches: Callable[[], LostWatches | None] = lambda: None
+    _: KW_ONLY
+    overdue_seconds: float = math.inf
+
+    def __post_init__(self) -> None:
         self._process = secrets.token_hex(_TOKEN_BYTES)
         self._count = 0
         self._state: _State | None = None
@@ -194,7 +191,7 @@ class LivePage:
         """Store the report of a pass, our Events on record (None: unknown), and seen changes."""
         before = self._state
         history = (before.history if before else EpisodeHistory()).after(report, changes)
-        leading = self._leading()
+        leading = self.leading()
         lost = self._lost(before, report.now)
         self._passed = boot_seconds()
         same = (
@@ -210,7 +207,7 @@ class LivePage:
 
     def _lost(self, before: _State | None, now: datetime) -> Lost | None:
         """Return the lost resources; `since` stays the same while the loss goes on."""
-        lost = self._lost_watches()
+        lost = self.lost_watches()
         if lost is None:
             return None
         known = before.lost if before else None
@@ -233,7 +230,7 @@ class LivePage:
             "version": self._state.version,
             "now": rfc3339_micro(self._state.report.now),
             "age": round(self._age, 3),
-            "limit": self._overdue_seconds if math.isfinite(self._overdue_seconds) else None,
+            "limit": self.overdue_seconds if math.isfinite(self.overdue_seconds) else None,
             "lost": self._state.lost is not None and not self._state.lost.resources,
         }
 
@@ -268,7 +265,7 @@ class LivePage:
         async with self._drawing:
             # While we waited for the lock, another request may have rendered the page.
             state = self._state or state
-            overdue = self._age > self._overdue_seconds
+            overdue = self._age > self.overdue_seconds
             drawn = self._drawn
             if drawn is None or drawn.state is not state or drawn.overdue != overdue:
                 drawn = self._drawn = await asyncio.to_thread(_draw, state, overdue=overdue)

@@ -8,7 +8,7 @@ from reporter.catalogue.resources import EVENTS
 from reporter.daemon.one_pass import Pass, RecentWrites
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
-from reporter.kube.writes import KubeEvents, KubeMirrors
+from reporter.kube.writes import KubeEvents
 from reporter.sinks.alerts import AlertWriter
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.events.writer import EventWriter
@@ -44,7 +44,7 @@ class Writers:
             created=metrics.observe_delay,
         )
         self.mirrors = MirrorWriter(
-            KubeMirrors(client),
+            KubeEvents(client),
             may_write,
             metrics.mirror_written,
             events_wait=lambda: self.events.urgent,

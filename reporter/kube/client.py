@@ -8,12 +8,12 @@ methods are not used: they never time out, as each request gets an empty `Client
 import asyncio
 import ipaddress
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeAlias, TypeVar
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -24,8 +24,7 @@ from reporter import __version__
 from reporter.catalogue.resources import COMPONENT
 from reporter.kube import errors
 from reporter.kube.clock import ClockOffset
-from reporter.kube.credentials import Credentials, choose_source
-from reporter.kube.library import library
+from reporter.kube.credentials import Credentials, choose_source, library
 from reporter.kube.store import LineStream, keep_alive
 from reporter.model.text import clean
 
@@ -140,9 +139,8 @@ _ANSWER_BYTES: Final = 8 * 2**20
 _REFUSAL_BYTES: Final = 2**16
 
 
-class RequestObserver(Protocol):
-    def __call__(self, verb: str, resource: str, code: str, /) -> None:
-        """Count one request; `code` is the HTTP status, or `error` if there was no answer."""
+RequestObserver: TypeAlias = Callable[[str, str, str], None]
+"""Counts a request: verb, resource, and HTTP status, or `error` if there was no answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,16 @@
 """Lists everything that the program reads of a cluster, once, as raw JSON for a dump.
 
-The same rules as in `live.py` say what is listed and what a failed list means. Objects stay JSON:
+The live cluster (`live.py`) decides what is listed and what a failed list means. Objects stay JSON:
 a dump keeps them as the API server wrote them, reduced to the fields that are read.
 """
 
-import asyncio
 import sys
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,21 +19,19 @@ from reporter.catalogue.shared_parts import shared_parts
 from reporter.kube import errors
 from reporter.kube.client import KubeClient
 from reporter.kube.decode import ListBody
-from reporter.kube.discovery import Discovered, Discoverer, ReadPlan, in_other_versions
+from reporter.kube.discovery import Discovered
 from reporter.kube.informer import AnyPlace, Place
+from reporter.kube.live import LiveCluster
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.dump_served import part
 from reporter.snapshot.foreign_events import EventObject
 from reporter.snapshot.outputs.archive import Json, pruned
-from reporter.snapshot.snapshot import FORBIDDEN, NOT_ASKED, UNREACHABLE, ResourceState, Served
+from reporter.snapshot.snapshot import UNREACHABLE, ResourceState, Served
 
 AnyResource: TypeAlias = Resource[KubeObject]
-
-_CONCURRENT: Final = 4
-_PAGES: Final = (250, 50, 5)
-"""Objects per page; the next smaller size is tried if an answer is too large."""
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 _EVENTS: Final = 500
 _EVENT_PAGES: Final = 40
@@ -41,18 +39,7 @@ _EVENT_PAGES: Final = 40
 
 _PAGE_BYTES: Final = 64 * 2**20
 _SECONDS: Final = 60.0
-
-
-def lease_places(settings: EvaluationSettings) -> frozenset[str]:
-    places = (
-        settings.place_of(part.name, each.names, each.home)[1]
-        if each.home
-        else settings.names_of(each.namespaces)
-        for part in shared_parts(settings.catalogue)
-        for each in part.controllers
-        if each.leases
-    )
-    return frozenset(chain((r.EVENT_NAMESPACE,), *places))
+_PAGE: Final = msgspec.json.Decoder(ListBody[Json])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,167 +56,113 @@ class Collection:
     namespace: str = ""
 
 
-async def collect(
-    client: KubeClient, settings: EvaluationSettings, namespace: str = ""
-) -> Collection:
-    """List everything that `check` reads, once; with `namespace`, only the objects in it."""
-    discoverer = Discoverer(client)
-    await discoverer.poll()
-    collector = _Collector(client, ReadPlan(settings, namespace), discoverer.current)
-    await collector.run()
-    return Collection(
-        discovered=discoverer.current,
-        states=collector.states,
-        versions=collector.versions,
-        objects=collector.objects,
-        failures=collector.failures,
-        namespace=namespace,
-    )
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Keeps the JSON of the objects that a live cluster lists."""
 
+    settings: EvaluationSettings
+    objects: dict[AnyPlace, list[Json]] = field(default_factory=dict)
+    unreadable: dict[AnyResource, errors.KubeError] = field(default_factory=dict)
 
-@dataclass(slots=True)
-class _Collector:
-    client: KubeClient
-    reading: ReadPlan
-    discovered: Discovered
-    states: dict[AnyResource, ResourceState] = field(default_factory=dict)
-    versions: dict[AnyResource, str] = field(default_factory=dict)
-    objects: dict[AnyResource, list[Json]] = field(default_factory=dict)
-    failures: dict[AnyResource, errors.KubeError] = field(default_factory=dict)
-    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_CONCURRENT))
-
-    async def run(self) -> None:
-        """List every resource; the order of the results does not depend on who answers first."""
-        resources = [*self.reading.resources()]
-        async with asyncio.TaskGroup() as tasks:
-            for resource in resources:
-                tasks.create_task(self._take(resource))
-        await self._take_by_place()
-        await self._take_on_demand()
-        await self._take_events()
-        join_lists(self.objects)
-        order = {
-            each: number for number, each in enumerate((*resources, *r.BY_PLACE, *r.ON_DEMAND))
-        }
-        self.states = dict(sorted(self.states.items(), key=lambda item: order[item[0]]))
-
-    async def _take(self, resource: AnyResource) -> None:
-        discovery = self.discovered.discovery
-        served = discovery.state(resource.crd_name)
-        follows = self.reading.follows_discovery(resource)
-        version = self.discovered.version(resource) if follows else resource.versions[0]
-        absent = resource.custom and served is Served.ABSENT
-        unanswered = discovery.served is None
-        of_use = self.reading.is_of_use(resource, discovery, while_unknown=unanswered)
-        if self.reading.is_outside(resource) and not absent:
-            self.states[resource] = ResourceState(Served.UNKNOWN, cause=NOT_ASKED)
-        elif not of_use or (follows and served is Served.ABSENT):
-            self.states[resource] = ResourceState(Served.ABSENT)
-        elif version:
-            await self._take_all(resource, [self.reading.place(resource, version)])
-        elif served is Served.SERVED:
-            self.states[resource] = in_other_versions(resource, self.discovered)
-        else:
-            self.states[resource] = ResourceState(Served.UNKNOWN, cause=UNREACHABLE)
-
-    async def _take_all(self, resource: AnyResource, places: Iterable[AnyPlace]) -> None:
-        found: list[Json] = []
-        for place in places:
-            try:
-                async with self._slots:
-                    found += await self._list(place)
-            except errors.KubeError as error:
-                self.failures[resource] = error
-                self.states[resource] = replace(
-                    _state_of(error, place), partial=self._is_partial(resource)
+    def take(self, place: AnyPlace, body: bytes, token: str) -> None:
+        """Take a page of a list, which begins without a `token`; or the one object of a place."""
+        if not token:
+            self.objects[place] = []
+        try:
+            with errors.mapped(f"list {place.resource}"):
+                items = (
+                    [msgspec.json.decode(body)] if place.alone else _PAGE.decode(body).items or ()
                 )
-                return
-            self.versions[resource] = place.version
-        self.objects[resource] = found
-        self.states[resource] = ResourceState(Served.SERVED, partial=self._is_partial(resource))
-
-    def _is_partial(self, resource: AnyResource) -> bool:
-        return bool(self.reading.namespace) and not resource.namespaced
-
-    async def _take_by_place(self) -> None:
-        """List the resources that are read in a few namespaces only, none of them a tenant's."""
-        if self.reading.namespace:
-            not_asked = ResourceState(Served.UNKNOWN, cause=NOT_ASKED)
-            self.states.update(dict.fromkeys(r.BY_PLACE, not_asked))
-            return
-        await self._take_all(
-            r.EVENTS, [Place(resource=r.EVENTS, version="v1", namespace=r.EVENT_NAMESPACE)]
-        )
-        await self._take_configmaps()
-
-    async def _take_on_demand(self) -> None:
-        """List the kinds that explain faults; skip those that do not exist or are refused."""
-        for resource in r.ON_DEMAND:
-            served = self.discovered.discovery.state(resource.crd_name) is Served.SERVED
-            version = self.discovered.version(resource) if served else None
-            if not version or (self.reading.namespace and not resource.namespaced):
-                continue
-            places = [self.reading.place(resource, version)]
-            if resource is r.LEASES and not self.reading.namespace:
-                # Nodes renew thousands of other Leases, in kube-node-lease.
-                names = {_names(each)[1] for each in self.objects.get(r.NAMESPACES, ())}
-                found = sorted(names & lease_places(self.reading.settings))
-                places = [replace(places[0], namespace=each) for each in found]
-            if not places:
-                continue
-            await self._take_all(resource, places)
-            if self.failures.pop(resource, None) is not None:
-                del self.states[resource]
-
-    async def _take_events(self) -> None:
-        every = replace(r.EVENTS, label_selector="")
-        place: AnyPlace = Place(resource=every, version="v1", namespace=self.reading.namespace)
-        with suppress(errors.KubeError):
-            found = await _listed(
-                self.client, place, _EVENTS, types=(r.EVENTS.type, EventObject), pages=_EVENT_PAGES
-            )
-            others = [each for each in found if not _is_ours(each)]
-            self.objects[r.EVENTS] = [*self.objects.get(r.EVENTS, ()), *others]
-
-    async def _take_configmaps(self) -> None:
-        read = self.objects.get(r.NAMESPACES)
-        namespaces = None if read is None else {_names(each)[1] for each in read}
-        deployments = map(_names, self.objects.get(r.DEPLOYMENTS, ()))
-        places = [*self.reading.configmaps(namespaces, deployments)]
-        if places:
-            await self._take_all(r.CONFIGMAPS, places)
+        except errors.KubeError as error:
+            self.unreadable[place.resource] = error
         else:
-            self.states[r.CONFIGMAPS] = self.states[r.NAMESPACES]
+            self.objects[place] += _pruned(items, self.types(place.resource))
 
-    def _types(self, resource: AnyResource) -> tuple[type[KubeObject], ...]:
+    def of(self, places: Iterable[AnyPlace]) -> list[Json]:
+        return [*chain.from_iterable(self.objects.get(each, ()) for each in places)]
+
+    def types(self, resource: AnyResource) -> tuple[type[KubeObject], ...]:
         """Return every struct that objects of the kind are decoded into; there may be several."""
         sought = (resource.group, resource.kind, resource.label_selector)
-        every = (*self.reading.settings.catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND)
+        every = (*self.settings.catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND)
         alike = (each for each in every if (each.group, each.kind, each.label_selector) == sought)
         return tuple(each.type for each in alike)
 
-    async def _list(self, place: AnyPlace) -> list[Json]:
-        if place.alone:
-            return await _got(self.client, place, self._types(place.resource))
-        for size in _PAGES:
-            try:
-                return await _listed(self.client, place, size, types=self._types(place.resource))
-            except (errors.Gone, errors.AnswerTooLarge) as error:
-                last: errors.KubeError = error
-        raise last
+
+async def collect(cluster: LiveCluster, pages: Pages) -> Collection:
+    """Return what a live cluster has listed, and what would explain faults in it."""
+    states = {**cluster.snapshot().states}
+    versions: dict[AnyResource, str] = {}
+    objects: dict[AnyResource, list[Json]] = {}
+    failures = {**pages.unreadable}
+    for resource, state in states.items():
+        informers = cluster.informers_of(resource)
+        if resource in failures:
+            unread = ResourceState(Served.UNKNOWN, cause=UNREACHABLE, partial=state.partial)
+            states[resource] = unread
+        elif informers and state.served is Served.SERVED:
+            versions[resource] = informers[0].place.version
+            objects[resource] = pages.of(each.place for each in informers)
+        elif found := [each.failure for each in informers if each.failure]:
+            failures[resource] = found[0]
+    namespaces = {_names(each)[1] for each in objects.get(r.NAMESPACES, ())}
+    for resource in r.ON_DEMAND:
+        with suppress(errors.KubeError):
+            places = _places_on_demand(resource, cluster, namespaces)
+            types = pages.types(resource)
+            lists = [await _listed(cluster.client, each, types) for each in places]
+            if places:
+                objects[resource] = [*chain.from_iterable(lists)]
+                versions[resource] = places[0].version
+                states[resource] = ResourceState(Served.SERVED)
+    namespace = cluster.reading.namespace
+    every = Place(resource=replace(r.EVENTS, label_selector=""), version="v1", namespace=namespace)
+    with suppress(errors.KubeError):
+        of_events = (r.EVENTS.type, EventObject)
+        events = await _listed(cluster.client, every, of_events, size=_EVENTS, pages=_EVENT_PAGES)
+        others = [each for each in events if not _is_ours(each)]
+        objects[r.EVENTS] = [*objects.get(r.EVENTS, ()), *others]
+    join_lists(objects)
+    return Collection(cluster.discovered, states, versions, objects, failures, namespace)
+
+
+def _places_on_demand(
+    resource: AnyResource, cluster: LiveCluster, namespaces: AbstractSet[str]
+) -> list[AnyPlace]:
+    """Return where a kind that explains faults is read; nowhere if it does not exist."""
+    version, namespace = cluster.discovered.version(resource), cluster.reading.namespace
+    if not version or (namespace and not resource.namespaced):
+        return []
+    place = cluster.reading.place(resource, version)
+    if resource is not r.LEASES or namespace:
+        return [place]
+    # Nodes renew thousands of other Leases, in kube-node-lease.
+    found = sorted(namespaces & _lease_places(cluster.reading.settings))
+    return [replace(place, namespace=each) for each in found]
+
+
+def _lease_places(settings: EvaluationSettings) -> frozenset[str]:
+    places = (
+        settings.place_of(part.name, each.names, each.home)[1]
+        if each.home
+        else settings.names_of(each.namespaces)
+        for part in shared_parts(settings.catalogue)
+        for each in part.controllers
+        if each.leases
+    )
+    return frozenset(chain((r.EVENT_NAMESPACE,), *places))
 
 
 async def _listed(
     client: KubeClient,
-    place: AnyPlace,
-    size: int,
+    place: Place[ObjectT],
+    types: tuple[type[msgspec.Struct], ...],
     *,
-    types: Iterable[type[msgspec.Struct]],
+    size: int = 250,
     pages: int = sys.maxsize,
 ) -> list[Json]:
     found: list[Json] = []
     token = ""
-    types = tuple(types)
     for _ in range(pages):
         response = await client.request(
             "GET",
@@ -245,36 +178,16 @@ async def _listed(
             max_bytes=_PAGE_BYTES,
         )
         with errors.mapped(f"list {place.resource}"):
-            page = msgspec.json.decode(response.body, type=ListBody[Json])
-        kept = (pruned(item, types) for item in page.items or ())
-        found += [each for each in kept if isinstance(each, dict)]
+            page = _PAGE.decode(response.body)
+        found += _pruned(page.items or (), types)
         token = page.metadata.continue_token or ""
         if not token:
             break
     return found
 
 
-async def _got(
-    client: KubeClient, place: AnyPlace, types: Iterable[type[KubeObject]]
-) -> list[Json]:
-    try:
-        response = await client.request(
-            "GET", place.path, verb="get", resource=place.resource.plural, timeout=_SECONDS
-        )
-    except errors.NotFound as error:
-        if not error.is_status_object:
-            raise
-        return []
-    with errors.mapped(f"get {place.resource}"):
-        found = pruned(msgspec.json.decode(response.body), types)
-    return [found] if isinstance(found, dict) else []
-
-
-def _state_of(error: errors.KubeError, place: AnyPlace) -> ResourceState:
-    if isinstance(error, (errors.Forbidden, errors.Unauthorized)):
-        permission = place.permission("list, watch")
-        return ResourceState(Served.UNKNOWN, cause=FORBIDDEN, permission=permission)
-    return ResourceState(Served.UNKNOWN, cause=UNREACHABLE)
+def _pruned(items: Iterable[object], types: tuple[type[msgspec.Struct], ...]) -> list[Json]:
+    return [each for item in items if isinstance(each := pruned(item, types), dict)]
 
 
 def _is_ours(event: Json) -> bool:

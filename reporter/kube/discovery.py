@@ -6,10 +6,10 @@ requests, for /api and /apis; older ones are asked for each version of each grou
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 import structlog
@@ -25,7 +25,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import OTHER_VERSIONS, Discovery, ResourceState, Served
+from reporter.snapshot.snapshot import Discovery, Served
 
 _LISTS: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 _ACCEPT: Final = f"{_LISTS.format('v2')},{_LISTS.format('v2beta1')},application/json"
@@ -35,13 +35,8 @@ _CONCURRENT: Final = 4
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupVersion:
-    """One version of an API group; `plurals` is None if its resources could not be read."""
-
-    group: str
-    version: str
-    plurals: frozenset[str] | None
+_GroupVersion: TypeAlias = tuple[str, str, frozenset[str] | None]
+"""An API group, one of its versions, and its plurals; None if its resources could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,68 +49,53 @@ class Discovered:
         return next((version for version in resource.versions if version in served), None)
 
 
-def summarise(found: Iterable[GroupVersion]) -> Discovered:
+def _summarised(found: Iterable[_GroupVersion]) -> Discovered:
     versions: dict[str, set[str]] = {}
     unknown: set[str] = set()
-    for each in found:
-        if each.plurals is None:
-            unknown.add(each.group)
-            continue
-        for plural in each.plurals:
-            name = f"{plural}.{each.group}" if each.group else plural
-            versions.setdefault(name, set()).add(each.version)
+    for group, version, plurals in found:
+        if plurals is None:
+            unknown.add(group)
+        for plural in plurals or ():
+            versions.setdefault(f"{plural}.{group}" if group else plural, set()).add(version)
     return Discovered(
         Discovery(frozenset(versions), frozenset(unknown)),
         {name: frozenset(served) for name, served in versions.items()},
     )
 
 
-class _Metadata(msgspec.Struct, frozen=True):
+class _Named(msgspec.Struct, frozen=True):
     name: str = ""
-
-
-class _Served(msgspec.Struct, frozen=True):
-    resource: str
+    resource: str = ""
 
 
 class _Version(msgspec.Struct, frozen=True):
     version: str
-    resources: tuple[_Served, ...] = ()
+    resources: tuple[_Named, ...] = ()
     freshness: str = "Current"
 
 
 class _Group(msgspec.Struct, frozen=True):
-    metadata: _Metadata = _Metadata()
-    versions: tuple[_Version, ...] = ()
-
-
-class _LegacyGroup(msgspec.Struct, frozen=True):
-    name: str
+    metadata: _Named = _Named()
+    name: str = ""
     versions: tuple[_Version, ...] = ()
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    kind: str
+    kind: str = ""
     items: tuple[_Group, ...] = ()  # APIGroupDiscoveryList
-    groups: tuple[_LegacyGroup, ...] = ()  # APIGroupList
+    groups: tuple[_Group, ...] = ()  # APIGroupList
     versions: tuple[str, ...] = ()  # APIVersions
-
-
-class _LegacyResource(msgspec.Struct, frozen=True):
-    name: str
-
-
-class _LegacyResources(msgspec.Struct, frozen=True):
-    resources: tuple[_LegacyResource, ...] = ()
+    resources: tuple[_Named, ...] = ()  # APIResourceList
 
 
 @dataclass(slots=True)
 class _Root:
     path: str
     etag: str = ""
-    found: tuple[GroupVersion, ...] = ()
+    found: tuple[_GroupVersion, ...] = ()
 
 
+@dataclass(eq=False)
 class Discoverer:
     """Polls discovery periodically and on request; calls `on_answer` when the answer changes.
 
@@ -127,20 +107,14 @@ class Discoverer:
     `confirmed_since`: since then every poll has succeeded and the process has not paused.
     """
 
-    def __init__(
-        self,
-        client: KubeClient,
-        *,
-        interval: float = 30.0,
-        unknown_after: float = 120.0,
-        on_answer: Callable[[], None] = lambda: None,
-        now: Now = real_now,
-    ) -> None:
-        self._client = client
-        self._on_answer = on_answer
-        self._interval = interval
-        self._unknown_after = unknown_after
-        self._now = now
+    client: KubeClient
+    _: KW_ONLY
+    interval: float = 30.0
+    unknown_after: float = 120.0
+    on_answer: Callable[[], None] = lambda: None
+    now: Now = real_now
+
+    def __post_init__(self) -> None:
         self._roots = (_Root("/api"), _Root("/apis"))
         self._wanted = asyncio.Event()
         self._failing_since: Instant | None = None
@@ -167,11 +141,11 @@ class Discoverer:
             before = self.current, self.confirmed
             await self.poll()
             if before != (self.current, self.confirmed):
-                self._on_answer()
+                self.on_answer()
             # At most one poll a second, so that a persistent 404 does not flood the server.
-            await asyncio.sleep(min(1.0, self._interval))
+            await asyncio.sleep(min(1.0, self.interval))
             try:
-                async with asyncio.timeout(self._interval):
+                async with asyncio.timeout(self.interval):
                     await self._wanted.wait()
             except TimeoutError:
                 continue
@@ -187,18 +161,18 @@ class Discoverer:
             log.info("discovery_recovered")
         self._failing_since = None
         self.failure = ""
-        answer = summarise(found)
+        answer = _summarised(found)
         gone = [name for name in self._served if answer.discovery.state(name) is Served.ABSENT]
         self._doubted = bool(gone) and not self._doubted
         if self._doubted:
             self.unconfirm()
             return
-        self.confirmed_since = self.confirmed_since or self._now()
+        self.confirmed_since = self.confirmed_since or self.now()
         self.current = answer
         self._served = answer.discovery.served or frozenset()
 
     def _failed(self, error: KubeError) -> None:
-        now = self._now()
+        now = self.now()
         self.failure = str(error)
         if self._failing_since is None:
             self._failing_since = now
@@ -207,11 +181,11 @@ class Discoverer:
         self._doubted = False  # the next answer may come from a server that is starting
         for root in self._roots:
             root.etag = ""
-        if (now.boot - self._failing_since.boot).total_seconds() >= self._unknown_after:
+        if (now.boot - self._failing_since.boot).total_seconds() >= self.unknown_after:
             self.current = Discovered()
 
-    async def _read(self, root: _Root) -> tuple[GroupVersion, ...]:
-        response = await self._client.request(
+    async def _read(self, root: _Root) -> tuple[_GroupVersion, ...]:
+        response = await self.client.request(
             "GET",
             root.path,
             verb="get",
@@ -222,52 +196,48 @@ class Discoverer:
         if response.status == HTTPStatus.NOT_MODIFIED:
             return root.found
         answer = response.decode(_Answer)
+        root.etag = ""
         match answer.kind:
             case "APIGroupDiscoveryList":
-                root.found = _aggregated(answer)
+                root.found = tuple(_aggregated(answer))
                 root.etag = response.headers.get("ETag", "")
             case "APIGroupList":
                 names = [(each.name, v.version) for each in answer.groups for v in each.versions]
-                root.found, root.etag = await self._legacy(names), ""
+                root.found = await self._legacy(names)
             case "APIVersions":
-                names = [("", version) for version in answer.versions]
-                root.found, root.etag = await self._legacy(names), ""
+                root.found = await self._legacy([("", version) for version in answer.versions])
             case _:
                 raise NotJson(f"GET {root.path}: the answer is not API discovery")
         return root.found
 
-    async def _legacy(self, names: list[tuple[str, str]]) -> tuple[GroupVersion, ...]:
+    async def _legacy(self, names: list[tuple[str, str]]) -> tuple[_GroupVersion, ...]:
         slots = asyncio.Semaphore(_CONCURRENT)
 
-        async def read(group: str, version: str) -> GroupVersion:
+        async def read(group: str, version: str) -> _GroupVersion:
             async with slots:
                 try:
-                    response = await self._client.request(
+                    response = await self.client.request(
                         "GET", api_path(group, version), verb="get", resource="discovery"
                     )
-                    listed = response.decode(_LegacyResources).resources
+                    listed = response.decode(_Answer).resources
                 except KubeError:
-                    return GroupVersion(group, version, None)
-            return GroupVersion(group, version, _plurals(each.name for each in listed))
+                    return group, version, None
+            return group, version, _plurals(each.name for each in listed)
 
-        async with asyncio.TaskGroup() as tasks:
-            reading = [tasks.create_task(read(*name)) for name in names]
-        return tuple(task.result() for task in reading)
+        return tuple(await asyncio.gather(*(read(*name) for name in names)))
 
 
-def _aggregated(answer: _Answer) -> tuple[GroupVersion, ...]:
-    found: list[GroupVersion] = []
+def _aggregated(answer: _Answer) -> Iterator[_GroupVersion]:
     for group in answer.items:
         for each in group.versions:
             if each.freshness == "Stale":
-                found.append(GroupVersion(group.metadata.name, each.version, None))
+                yield group.metadata.name, each.version, None
             plurals = _plurals(served.resource for served in each.resources)
-            found.append(GroupVersion(group.metadata.name, each.version, plurals))
-    return tuple(found)
+            yield group.metadata.name, each.version, plurals
 
 
 def _plurals(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(name for name in names if "/" not in name)
+    return frozenset(name for name in names if name and "/" not in name)
 
 
 @dataclass(frozen=True)
@@ -353,9 +323,3 @@ class ReadPlan:
                     namespace=namespace,
                     name=name,
                 )
-
-
-def in_other_versions(resource: Resource[KubeObject], discovered: Discovered) -> ResourceState:
-    served = ", ".join(sorted(discovered.versions[resource.crd_name]))
-    cause = f"{OTHER_VERSIONS} {served}, not in {', '.join(resource.versions)}"
-    return ResourceState(Served.UNKNOWN, cause=cause)

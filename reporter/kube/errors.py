@@ -11,7 +11,7 @@ import random
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import ClassVar, Final
@@ -293,35 +293,40 @@ def _os_text(error: BaseException) -> str:
     return f" ({clean(text)})" if isinstance(text, str) else ""
 
 
-_RESET_SECONDS: Final = 120.0
-
-
 @dataclass(slots=True)
 class Backoff:
     """Delays of 0.8 s, doubling up to 30 s, plus up to 100 % jitter; they start over after 2 min
-    without a failure. `seconds` is any steady clock.
+    without a failure (`quiet`). `seconds` is any steady clock.
     """
 
     seconds: Callable[[], float]
-    chance: random.Random
+    chance: random.Random = field(default_factory=random.Random)
     first: float = 0.8
     most: float = 30.0
+    jitter: float = 1.0
+    quiet: float = 120.0
     _failures: int = 0
     _last: float = float("-inf")
+    _cause: str = ""
 
     def reset(self) -> None:
         """Start over with the first delay: earlier failures say nothing about the next one."""
-        self._failures = 0
+        self._failures, self._cause = 0, ""
 
     def next(self, at_least: float = 0.0) -> float:
         """Return how many seconds to wait after another failure, no less than `at_least`."""
         now = self.seconds()
-        if now - self._last > _RESET_SECONDS:
+        if now - self._last > self.quiet:
             self._failures = 0
-        delay = min(self.most, self.first * 2.0**self._failures) * (1 + self.chance.random())
-        delay = max(delay, at_least)
+        delay = min(self.most, self.first * 2.0**self._failures)
+        delay = max(delay * (1 + self.jitter * self.chance.random()), at_least)
         if delay < self.most:
             self._failures += 1
         # Counted from the end of the wait, so that a long wait does not count as quiet.
         self._last = now + delay
         return delay
+
+    def is_new(self, error: KubeError) -> bool:
+        """Tell whether an error differs from the last one, so that each is logged once."""
+        before, self._cause = self._cause, str(error)
+        return before != self._cause

@@ -122,12 +122,6 @@ class Place(Generic[ObjectT]):
         return f"{verbs} on {self.resource}{name}{where}"
 
 
-@dataclass(slots=True)
-class Counters:
-    lists: int = 0
-    failures: int = 0
-
-
 class _Idle(errors.ConnectionFailed):
     """A watch delivered nothing for so long that its connection may be dead."""
 
@@ -156,9 +150,10 @@ class Informer(Generic[ObjectT]):
         in_all: Counter[str] | None = None,
         on_change: Callable[[], None] = lambda: None,
         on_missing: Callable[[], None] = lambda: None,
+        on_page: Callable[[bytes, str], None] = lambda *_: None,
     ) -> None:
         self.place = place
-        self.counters = Counters()
+        self.lists = self.failures = 0
         self._client = client
         self._timing = timing or Timing()
         self._now = now
@@ -166,6 +161,7 @@ class Informer(Generic[ObjectT]):
         self._turn = turn or asyncio.Lock()
         self._on_change = on_change
         self._on_missing = on_missing
+        self._on_page = on_page
         self._backoff = errors.Backoff(self._seconds, self._chance, self._timing.backoff)
         self._ours = place.resource is EVENTS
         # Our own Events are written with the version that was read.
@@ -181,7 +177,7 @@ class Informer(Generic[ObjectT]):
         self._unconfirmed: Instant | None = now()
         self._doubted: float | None = None
         self._refused: ResourceState | None = None
-        self.failure = ""
+        self.failure: errors.KubeError | None = None
         self._was_away = False
         self.last_frame: Instant | None = None
 
@@ -296,8 +292,8 @@ class Informer(Generic[ObjectT]):
             token = page.continue_token
             if not token:
                 break
-        self.counters.lists += 1
-        self.failure = ""
+        self.lists += 1
+        self.failure = None
         self._was_away = False
         self.last_frame = self._now()
         self._page = self._timing.page
@@ -322,7 +318,9 @@ class Informer(Generic[ObjectT]):
         params = {**self.place.selectors, **limit, **proceed}
         response = await self._read("list", params)
         async with self._taking_turns():
-            return await decode.off_the_loop(decode.decode_page, self.place.resource, response.body)
+            page = await decode.off_the_loop(decode.decode_page, self.place.resource, response.body)
+            self._on_page(response.body, token)
+            return page
 
     @asynccontextmanager
     async def _taking_turns(self) -> AsyncIterator[None]:
@@ -338,7 +336,9 @@ class Informer(Generic[ObjectT]):
             if not error.is_status_object:
                 raise
             return decode.ListPage((), (), "", "")
-        return await decode.off_the_loop(decode.page_of, self.place.resource, response.body)
+        page = await decode.off_the_loop(decode.page_of, self.place.resource, response.body)
+        self._on_page(response.body, "")
+        return page
 
     async def _read(self, verb: str, params: Mapping[str, str]) -> Response:
         return await self._client.request(
@@ -436,7 +436,7 @@ class Informer(Generic[ObjectT]):
             self._on_change()
 
     def _failed(self, error: errors.KubeError) -> float:
-        self.counters.failures += 1
+        self.failures += 1
         match error:
             case errors.Forbidden() | errors.Unauthorized() if self._was_away:
                 # An API server that starts refuses every client until it has read its roles.
@@ -454,16 +454,15 @@ class Informer(Generic[ObjectT]):
                     self._on_missing()
         asked = error.retry_after if isinstance(error, errors.ApiStatusError) else None
         wait = self._backoff.next(asked or 0.0)
-        cause = str(error)
-        if cause != self.failure:  # once, not at every retry
+        if str(error) != str(self.failure):  # once, not at every retry
             log.info(
                 "informer_failed",
                 resource=str(self.place.resource),
                 namespace=self.place.namespace,
-                cause=cause,
+                cause=str(error),
                 retry_seconds=round(wait, 1),
             )
-        self.failure = cause
+        self.failure = error.with_traceback(None)  # its frames would keep answers alive
         return wait
 
     def _refuse(self, error: errors.KubeError) -> None:
@@ -486,4 +485,7 @@ class Informer(Generic[ObjectT]):
 
 
 AnyPlace: TypeAlias = Place[KubeObject]
+PageTaker: TypeAlias = Callable[[AnyPlace, bytes, str], None]
+"""Takes each page that is listed, as it was sent, and its continue token, empty for the first."""
+
 AnyInformer: TypeAlias = Informer[KubeObject]

@@ -34,7 +34,7 @@ import math
 import random
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from http import HTTPStatus
 from typing import Final, NoReturn
 from urllib.parse import quote
@@ -42,11 +42,13 @@ from urllib.parse import quote
 import msgspec
 import structlog
 
-from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, LABEL_PREFIX
+from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, LABEL_PREFIX, LEASES
+from reporter.kube import decode
 from reporter.kube.client import KubeClient, Response, api_path, encode
 from reporter.kube.clock import Now, real_now
-from reporter.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound, NotJson, mapped
+from reporter.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound, NotJson
 from reporter.model.instant import rfc3339_micro
+from reporter.model.objects import Lease
 
 _JITTER: Final = 1.2
 _GROUP: Final = "coordination.k8s.io"
@@ -294,30 +296,20 @@ class Elector:
 
     async def _create(self) -> bool:
         # By PUT: RBAC cannot limit a POST to one name, as the request's path has none.
-        now = rfc3339_micro(self._now().wall)
-        spec = self._spec(acquired=now, renewed=now, transitions=0)
         document: dict[str, object] = {
             "apiVersion": f"{_GROUP}/v1",
             "kind": "Lease",
             "metadata": {"name": self._name, "namespace": EVENT_NAMESPACE},
         }
         try:
-            return await self._write(self._changed(document, spec), "create")
+            return await self._write(self._changed(document, self._spec(None)), "create")
         except (Invalid, Conflict):
             # Another replica has created it since: a PUT without a version is refused with 422.
             log.debug("lease_made_by_another", lease=self._name)
             return False
 
     async def _put(self, record: _Record) -> bool:
-        now = rfc3339_micro(self._now().wall)
-        transitions = record.spec.lease_transitions or 0
-        acquired = now
-        if record.holder == self._identity:
-            acquired = record.spec.acquire_time or now
-        else:
-            transitions += 1
-        spec = self._spec(acquired=acquired, renewed=now, transitions=transitions)
-        return await self._write(self._changed(record.document, spec), "update")
+        return await self._write(self._changed(record.document, self._spec(record)), "update")
 
     async def _write(self, document: dict[str, object], verb: str) -> bool:
         began = self._seconds()
@@ -335,10 +327,9 @@ class Elector:
                 record = self._observe(await self._request("GET", "get"))
                 if record.holder != self._identity:
                     return
-                now = rfc3339_micro(self._now().wall)
-                transitions = record.spec.lease_transitions or 0
-                spec = self._spec(acquired=now, renewed=now, transitions=transitions)
+                spec = self._spec(record)
                 spec |= {"holderIdentity": "", "leaseDurationSeconds": 1}
+                spec["acquireTime"] = spec["renewTime"]
                 await self._request("PUT", "update", encode(self._changed(record.document, spec)))
         except TimeoutError:
             log.warning("lease_release_failed", lease=self._name, cause="no answer in time")
@@ -351,14 +342,18 @@ class Elector:
             self._record = replace(record, spec=_Spec())
             log.info("lease_released", lease=self._name)
 
-    def _spec(self, *, acquired: str, renewed: str, transitions: int) -> dict[str, object]:
+    def _spec(self, record: _Record | None) -> dict[str, object]:
+        """Return what this process writes to hold the Lease, after a record on it."""
+        now, before = rfc3339_micro(self._now().wall), record.spec if record else _Spec()
+        is_ours = record is not None and record.holder == self._identity
+        is_taken = record is not None and not is_ours
         return {
             "holderIdentity": self._identity,
             # The API takes whole seconds; candidates may wait longer than configured, never less.
             "leaseDurationSeconds": math.ceil(self._times.duration),
-            "acquireTime": acquired,
-            "renewTime": renewed,
-            "leaseTransitions": transitions,
+            "acquireTime": (before.acquire_time if is_ours else None) or now,
+            "renewTime": now,
+            "leaseTransitions": (before.lease_transitions or 0) + is_taken,
         }
 
     def _observe(self, response: Response) -> _Record:
@@ -433,30 +428,18 @@ _IDLE_SECONDS: Final = _SERVER_SECONDS + 30.0
 _PAUSE_SECONDS: Final = 30.0
 
 
-class _WatchedLease(msgspec.Struct, frozen=True):
-    spec: _Spec | None = None
-
-
-class _Frame(msgspec.Struct, frozen=True):
-    type: str
-    object: msgspec.Raw
-
-    def frees(self) -> bool:
-        if self.type not in ("ADDED", "MODIFIED"):
-            return self.type == "DELETED"
-        spec = msgspec.json.decode(self.object, type=_WatchedLease).spec
-        return spec is None or not spec.holder_identity
-
-
+@dataclass(eq=False)
 class LeaseWatch:
     """Watches one Lease while `run` runs, and sets `free` when it has no holder."""
 
-    def __init__(self, client: KubeClient, path: str, name: str, *, chance: random.Random) -> None:
+    client: KubeClient
+    path: str
+    name: str
+    _: KW_ONLY
+    chance: random.Random
+
+    def __post_init__(self) -> None:
         self.free = asyncio.Event()
-        self._client = client
-        self._path = path
-        self._name = name
-        self._chance = chance
 
     async def run(self) -> None:
         while True:
@@ -464,22 +447,25 @@ class LeaseWatch:
             try:
                 await self._watch()
             except KubeError as error:
-                log.debug("lease_not_watched", lease=self._name, cause=str(error))
+                log.debug("lease_not_watched", lease=self.name, cause=str(error))
                 pause = _PAUSE_SECONDS
-            await asyncio.sleep(pause * (1 + self._chance.random()))
+            await asyncio.sleep(pause * (1 + self.chance.random()))
 
     async def _watch(self) -> None:
-        async with self._client.stream(
-            self._path,
+        async with self.client.stream(
+            self.path,
             resource="leases",
             params={
                 "watch": "true",
-                "fieldSelector": f"metadata.name={self._name}",
+                "fieldSelector": f"metadata.name={self.name}",
                 "timeoutSeconds": str(_SERVER_SECONDS),
             },
             idle_seconds=_IDLE_SECONDS,
         ) as lines:
-            async for line in lines:
-                with mapped("watching the Lease"):
-                    if msgspec.json.decode(line, type=_Frame).frees():
+            async for each in lines:
+                for frame in await decode.off_the_loop(decode.decode_frames, LEASES, each):
+                    if isinstance(frame.content, Lease) and (
+                        frame.type is decode.FrameType.DELETED
+                        or not frame.content.spec.holder_identity
+                    ):
                         self.free.set()

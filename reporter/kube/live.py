@@ -27,7 +27,8 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -35,10 +36,10 @@ import structlog
 
 from reporter.catalogue import resources as r
 from reporter.kube.client import KubeClient
-from reporter.kube.clock import real_now
-from reporter.kube.discovery import Discoverer, ReadPlan, in_other_versions
+from reporter.kube.clock import boot_seconds, real_now
+from reporter.kube.discovery import Discovered, Discoverer, ReadPlan
 from reporter.kube.errors import Backoff
-from reporter.kube.informer import AnyInformer, AnyPlace, Informer, Place, Timing
+from reporter.kube.informer import AnyInformer, AnyPlace, Informer, PageTaker, Place, Timing
 from reporter.kube.store import Key
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
@@ -46,6 +47,7 @@ from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import (
     NOT_ASKED,
     NOT_LISTED,
+    OTHER_VERSIONS,
     UNREACHABLE,
     ResourceState,
     Served,
@@ -56,25 +58,19 @@ from reporter.snapshot.snapshot import (
 from reporter.snapshot.table import Table
 
 
+@dataclass(eq=False)
 class Informers:
-    def __init__(
-        self,
-        client: KubeClient,
-        *,
-        timing: Timing | None = None,
-        watch: bool = True,
-        on_change: Callable[[Resource[KubeObject]], None],
-        on_missing: Callable[[], None],
-    ) -> None:
-        self._client = client
-        self._timing = timing
-        self._watch = watch
-        self._chance = random.Random()  # noqa: S311 - jitter is no secret
-        # Pages of twenty kinds arrive together; decoding them in one go would block the loop.
-        self._turn = asyncio.Lock()
-        self._bytes: Counter[str] = Counter()
-        self._on_change = on_change
-        self._on_missing = on_missing
+    """The running informers; `make` returns the one of a place, `stopped` is told of one that ends.
+
+    Without `watch`, each lists once.
+    """
+
+    make: Callable[[AnyPlace], AnyInformer]
+    stopped: Callable[[Resource[KubeObject]], None]
+    _: KW_ONLY
+    watch: bool
+
+    def __post_init__(self) -> None:
         self._running: dict[AnyPlace, AnyInformer] = {}
         self._of: dict[Resource[KubeObject], list[AnyInformer]] = {}
         self._tasks: dict[AnyPlace, asyncio.Task[None]] = {}
@@ -90,10 +86,9 @@ class Informers:
             self._tasks.pop(place).cancel()
             self._running.pop(place).store.close()
             log.info("informer_stopped", resource=str(place.resource), version=place.version)
-            self._on_change(place.resource)
+            self.stopped(place.resource)
         for place in places - self._running.keys():
-            informer = self._make(place)
-            self._running[place] = informer
+            informer = self._running[place] = self.make(place)
             name = f"informer {place.resource} {place.namespace}".rstrip()
             self._tasks[place] = tasks.create_task(self._keep_running(informer), name=name)
             log.info("informer_started", resource=str(place.resource), version=place.version)
@@ -101,23 +96,11 @@ class Informers:
         for place, informer in self._running.items():
             self._of.setdefault(place.resource, []).append(informer)
 
-    def _make(self, place: AnyPlace) -> AnyInformer:
-        return Informer(
-            self._client,
-            place,
-            timing=self._timing,
-            chance=self._chance,
-            turn=self._turn,
-            in_all=self._bytes,
-            on_change=lambda: self._on_change(place.resource),
-            on_missing=self._on_missing,
-        )
-
     async def _keep_running(self, informer: AnyInformer) -> None:
-        backoff = Backoff(self._seconds, self._chance)
+        backoff = Backoff(boot_seconds)
         while True:
             try:
-                if not self._watch:
+                if not self.watch:
                     return await informer.look()
                 await informer.run()
             except Exception:
@@ -126,12 +109,9 @@ class Informers:
                 informer.unconfirm()
                 await asyncio.sleep(backoff.next())
 
-    def _seconds(self) -> float:
-        return real_now().boot.total_seconds()
 
-
-_DECLARED_UNKNOWN_SECONDS: Final = 30.0
-"""After this time `/readyz` no longer waits for kinds that are not listed yet."""
+LISTED_SECONDS: Final = 30.0
+"""After this time nothing waits any more for kinds that are not listed yet."""
 
 _DELIVER_SECONDS: Final = 1.5
 """How long a watch has after a pause to show that it is alive."""
@@ -172,8 +152,10 @@ class LiveCluster:
         settings: EvaluationSettings,
         *,
         on_change: Callable[[], None] = lambda: None,
+        on_page: PageTaker = lambda *_: None,
         timing: Timing | None = None,
         discovery_seconds: float = 30.0,
+        listed_within: float = LISTED_SECONDS,
         namespace: str = "",
         watch: bool = True,
     ) -> None:
@@ -181,18 +163,20 @@ class LiveCluster:
         With `namespace`, only that namespace is read, with the user's rights there.
         """
         self.client = client
+        self.reading = ReadPlan(settings, namespace)
         self._settings = settings
-        self._reading = ReadPlan(settings, namespace)
         self._timing = timing or Timing()
         self._started = real_now()
         self._chance = random.Random()  # noqa: S311 - jitter is no secret
         self._pauses = Backoff(
-            self._seconds_since_start,
-            self._chance,
-            first=_SPREAD_SECONDS,
-            most=_MOST_SPREAD_SECONDS,
+            boot_seconds, self._chance, first=_SPREAD_SECONDS, most=_MOST_SPREAD_SECONDS
         )
         self._on_change = on_change
+        self._on_page = on_page
+        self._listed_within = listed_within
+        # Pages of twenty kinds arrive together; decoding them in one go would block the loop.
+        self._turn = asyncio.Lock()
+        self._bytes: Counter[str] = Counter()
         self._places_due = asyncio.Event()
         self._unserved: frozenset[Unserved] = frozenset()
         self._tables: dict[
@@ -204,14 +188,28 @@ class LiveCluster:
             unknown_after=self._timing.unknown_after,
             on_answer=self._discovered,
         )
-        self._informers = Informers(
-            client,
-            timing=self._timing,
-            watch=watch,
-            on_change=self._changed,
-            on_missing=self._discoverer.ask,
-        )
+        self._informers = Informers(self._informer, self._changed, watch=watch)
         self.changed = asyncio.Event()
+
+    def _informer(self, place: AnyPlace) -> AnyInformer:
+        return Informer(
+            self.client,
+            place,
+            timing=self._timing,
+            chance=self._chance,
+            turn=self._turn,
+            in_all=self._bytes,
+            on_change=lambda: self._changed(place.resource),
+            on_missing=self._discoverer.ask,
+            on_page=partial(self._on_page, place),
+        )
+
+    @property
+    def discovered(self) -> Discovered:
+        return self._discoverer.current
+
+    def informers_of(self, resource: Resource[KubeObject]) -> list[AnyInformer]:
+        return self._informers.of(resource)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -232,7 +230,7 @@ class LiveCluster:
         self._notify()
 
     def _log_unserved(self) -> None:
-        current = self._discoverer.current.discovery
+        current = self.discovered.discovery
         if current.served is None:
             return
         found = frozenset(
@@ -250,7 +248,7 @@ class LiveCluster:
         self._on_change()
 
     def _wanted(self) -> set[AnyPlace]:
-        if self._reading.namespace:
+        if self.reading.namespace:
             return {*self._wanted_lists()}
         events: AnyPlace = Place(
             resource=r.EVENTS, version=r.EVENTS.versions[0], namespace=r.EVENT_NAMESPACE
@@ -258,22 +256,22 @@ class LiveCluster:
         return {events, *self._wanted_configmaps(), *self._wanted_lists()}
 
     def _wanted_lists(self) -> Iterable[AnyPlace]:
-        current = self._discoverer.current
-        for resource in self._reading.resources():
-            if not self._is_of_use(resource) or self._reading.is_outside(resource):
+        current = self.discovered
+        for resource in self.reading.resources():
+            if not self._is_of_use(resource) or self.reading.is_outside(resource):
                 continue
-            if not self._reading.follows_discovery(resource):
-                yield self._reading.place(resource, resource.versions[0])
+            if not self.reading.follows_discovery(resource):
+                yield self.reading.place(resource, resource.versions[0])
             elif version := current.version(resource):
-                yield self._reading.place(resource, version)
+                yield self.reading.place(resource, version)
             elif current.discovery.state(resource.crd_name) is Served.UNKNOWN:
                 # Existing watches go on while discovery is unknown.
                 yield from (informer.place for informer in self._informers.of(resource))
 
     def _is_of_use(self, resource: Resource[KubeObject]) -> bool:
         watched = bool(self._informers.of(resource))
-        discovery = self._discoverer.current.discovery
-        return self._reading.is_of_use(resource, discovery, while_unknown=watched)
+        discovery = self.discovered.discovery
+        return self.reading.is_of_use(resource, discovery, while_unknown=watched)
 
     def _wanted_configmaps(self) -> Iterable[AnyPlace]:
         deployments = [
@@ -281,11 +279,11 @@ class LiveCluster:
         ]
         for informer in self._informers.of(r.NAMESPACES):
             if informer.state.served is Served.SERVED:
-                return self._reading.configmaps(
+                return self.reading.configmaps(
                     [name for _, name in informer.store.objects], deployments
                 )
             if informer.settled:
-                return self._reading.configmaps(None, deployments)
+                return self.reading.configmaps(None, deployments)
         return ()
 
     def unconfirm_all(self) -> None:
@@ -305,9 +303,9 @@ class LiveCluster:
             informer.unconfirm()
 
     def all_listed(self) -> bool:
-        if self._seconds_since_start() >= _DECLARED_UNKNOWN_SECONDS:
+        if self._seconds_since_start() >= self._listed_within:
             return True
-        if self._discoverer.current.discovery.served is None:
+        if self.discovered.discovery.served is None:
             return False
         # New places get their informers only a moment after a discovery answer.
         settled = {informer.place for informer in self._informers if informer.settled}
@@ -316,7 +314,7 @@ class LiveCluster:
     async def wait_listed(self) -> None:
         while not self.all_listed():
             self.changed.clear()
-            left = max(0.0, _DECLARED_UNKNOWN_SECONDS - self._seconds_since_start())
+            left = max(0.0, self._listed_within - self._seconds_since_start())
             try:
                 async with asyncio.timeout(left):
                     await self.changed.wait()
@@ -325,7 +323,7 @@ class LiveCluster:
 
     def awaited(self) -> str:
         """Say what has not been answered yet, and a failure; empty if each kind is listed."""
-        if self._discoverer.current.discovery.served is None:
+        if self.discovered.discovery.served is None:
             return f"API discovery: {self._discoverer.failure or 'no answer'}"
         waiting = [informer for informer in self._informers if not informer.settled]
         if not waiting:
@@ -341,17 +339,15 @@ class LiveCluster:
         return (real_now().boot - self._started.boot).total_seconds()
 
     def snapshot(self) -> Snapshot:
-        namespace = self._reading.namespace
-        resources = (*self._reading.resources(), *r.BY_PLACE)
+        namespace = self.reading.namespace
+        resources = (*self.reading.resources(), *r.BY_PLACE)
         skipped = chain.from_iterable(
             informer.store.skipped.values() for informer in self._informers
         )
         return Snapshot(
             tables={resource: self._table(resource) for resource in resources},
             states={resource: self._state(resource) for resource in resources},
-            discovery=replace(
-                self._discoverer.current.discovery, confirmed=self._discoverer.confirmed
-            ),
+            discovery=replace(self.discovered.discovery, confirmed=self._discoverer.confirmed),
             covered=frozenset({namespace}) if namespace else None,
             skipped=tuple(sorted(skipped)),
         )
@@ -360,9 +356,10 @@ class LiveCluster:
         """Return the version in which a kind is read on demand; empty if it is not served."""
         if not resource.custom:
             return resource.versions[0]
-        return self._discoverer.current.version(resource) or ""
+        return self.discovered.version(resource) or ""
 
     def index_again(self) -> None:
+        """Let the next snapshot reuse no order and no index of an earlier one."""
         self._tables = {}
 
     def _table(self, resource: Resource[KubeObject]) -> Table[KubeObject]:
@@ -371,7 +368,9 @@ class LiveCluster:
         kept = self._tables.get(resource)
         if kept is not None and kept[0] == stamp:
             return kept[1]
-        objects = informers[0].store.objects if len(informers) == 1 else _together(informers)
+        stores = [informer.store.objects for informer in informers]
+        together = chain.from_iterable(each.items() for each in stores)
+        objects = stores[0] if len(stores) == 1 else dict(together)
         touched = _touched(informers)
         if kept is not None and [informer for informer, _ in kept[0]] == informers:
             table = Table(objects, kept[1], touched)
@@ -384,10 +383,10 @@ class LiveCluster:
         informers = self._informers.of(resource)
         if informers:
             state = _merged([informer.state for informer in informers])
-            if self._reading.namespace and not resource.namespaced:
+            if self.reading.namespace and not resource.namespaced:
                 state = replace(state, partial=True)
             return replace(state, lasting=True) if self._is_lasting(state) else state
-        if self._reading.is_outside(resource):
+        if self.reading.is_outside(resource):
             state = self._not_watched(resource)
             if resource.custom and state.served is Served.ABSENT:
                 return state
@@ -411,23 +410,24 @@ class LiveCluster:
         return well >= self._timing.unknown_after
 
     def _not_watched(self, resource: Resource[KubeObject]) -> ResourceState:
-        current = self._discoverer.current
+        current = self.discovered
         served = current.discovery.state(resource.crd_name)
         answered = current.discovery.served is not None
         if served is Served.ABSENT or (answered and not self._is_of_use(resource)):
             return ResourceState(Served.ABSENT, confirmed=self._discoverer.confirmed)
-        follows = self._reading.follows_discovery(resource)
+        follows = self.reading.follows_discovery(resource)
         if served is Served.SERVED and follows and not current.version(resource):
-            other = in_other_versions(resource, current)
-            return replace(other, confirmed=False, since=self._started)
+            others = ", ".join(sorted(current.versions[resource.crd_name]))
+            cause = f"{OTHER_VERSIONS} {others}, not in {', '.join(resource.versions)}"
+            return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
         late = self._seconds_since_start() >= self._timing.unknown_after
         cause = UNREACHABLE if late else NOT_LISTED
         return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
 
     def health(self) -> list[WatchHealth]:
         named: dict[str, Resource[KubeObject]] = {}
-        for resource in (*self._reading.resources(), *r.BY_PLACE):
-            selected = resource.stack or resource in self._reading.declared
+        for resource in (*self.reading.resources(), *r.BY_PLACE):
+            selected = resource.stack or resource in self.reading.declared
             name = resource.selection if selected else str(resource)
             if name in named:  # a declaration reads a kind that is read anyway
                 name = f"{name} {resource.versions[0]}"
@@ -445,8 +445,8 @@ class LiveCluster:
             confirmed=state.confirmed,
             age_seconds=max(ages) if ages and len(ages) == len(last_frames) else None,
             objects=sum(len(informer.store.objects) for informer in informers),
-            relists=sum(informer.counters.lists for informer in informers),
-            failures=sum(informer.counters.failures for informer in informers),
+            relists=sum(informer.lists for informer in informers),
+            failures=sum(informer.failures for informer in informers),
         )
 
 
@@ -458,10 +458,6 @@ def _touched(informers: Iterable[AnyInformer]) -> AbstractSet[Key] | None:
             return None
         touched |= each
     return touched
-
-
-def _together(informers: Iterable[AnyInformer]) -> dict[Key, KubeObject]:
-    return dict(chain.from_iterable(each.store.objects.items() for each in informers))
 
 
 def _merged(states: list[ResourceState]) -> ResourceState:

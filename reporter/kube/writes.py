@@ -9,10 +9,11 @@ requires `patch`, and `create` if the Event does not exist.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, EVENTS
-from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
+from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, Response, api_path, encode
 from reporter.kube.errors import NotJson
 from reporter.model.objects import Event
 from reporter.model.report import SkippedObject
@@ -27,16 +28,12 @@ WRITE_SECONDS: Final = 5.0
 """Timeout of one write; a write that starts within the fence ends before the lease does."""
 
 
+@dataclass(frozen=True, slots=True)
 class KubeEvents:
-    def __init__(self, client: KubeClient, *, seconds: float = WRITE_SECONDS) -> None:
-        self._client = client
-        self._path = ("namespaces", EVENT_NAMESPACE, EVENTS.plural)
-        self._seconds = seconds
+    client: KubeClient
 
     async def create_event(self, body: Mapping[str, object]) -> Event:
-        return await self._write(
-            "POST", api_path("", "v1", *self._path), "create", body=body, content_type=JSON
-        )
+        return await self._write("POST", _path(EVENT_NAMESPACE), body, content_type=JSON)
 
     async def patch_event(
         self, name: str, patch: Mapping[str, object], *, resource_version: str
@@ -44,58 +41,48 @@ class KubeEvents:
         """Merge-patch an Event if it still has that version, and return it as stored."""
         metadata = patch.get("metadata")
         guarded = {**metadata} if isinstance(metadata, Mapping) else {}
-        guarded["resourceVersion"] = resource_version
-        path = api_path("", "v1", *self._path, name)
-        return await self._write(
-            "PATCH", path, "patch", body={**patch, "metadata": guarded}, content_type=MERGE_PATCH
-        )
+        body = {**patch, "metadata": {**guarded, "resourceVersion": resource_version}}
+        path = _path(EVENT_NAMESPACE, name)
+        return await self._write("PATCH", path, body, content_type=MERGE_PATCH)
+
+    async def apply_mirror(self, namespace: str, name: str, body: Mapping[str, object]) -> None:
+        """Create or update an Event so that it equals `body`."""
+        params = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        await self._send("PATCH", _path(namespace, name), body, content_type=APPLY, params=params)
+
+    async def patch_mirror(self, namespace: str, name: str, patch: Mapping[str, object]) -> None:
+        path, params = _path(namespace, name), {"fieldManager": FIELD_MANAGER}
+        await self._send("PATCH", path, patch, content_type=MERGE_PATCH, params=params)
 
     async def _write(
-        self, method: str, path: str, verb: str, *, body: Mapping[str, object], content_type: str
+        self, method: str, path: str, body: Mapping[str, object], *, content_type: str
     ) -> Event:
-        response = await self._client.request(
-            method,
-            path,
-            verb=verb,
-            resource=EVENTS.plural,
-            body=encode(body),
-            content_type=content_type,
-            timeout=self._seconds,
-        )
+        response = await self._send(method, path, body, content_type=content_type)
         stored = decode_object(EVENTS, response.body)
         if isinstance(stored, SkippedObject):
             raise NotJson(f"{method} {path}: the answer is not an Event: {stored.cause}")
         return stored
 
-
-class KubeMirrors:
-    def __init__(self, client: KubeClient, *, seconds: float = WRITE_SECONDS) -> None:
-        self._client = client
-        self._seconds = seconds
-
-    async def apply_mirror(self, namespace: str, name: str, body: Mapping[str, object]) -> None:
-        """Create or update an Event so that it equals `body`."""
-        await self._patch(namespace, name, body, content_type=APPLY, params={"force": "true"})
-
-    async def patch_mirror(self, namespace: str, name: str, patch: Mapping[str, object]) -> None:
-        await self._patch(namespace, name, patch, content_type=MERGE_PATCH, params={})
-
-    async def _patch(
+    async def _send(
         self,
-        namespace: str,
-        name: str,
+        method: str,
+        path: str,
         body: Mapping[str, object],
         *,
         content_type: str,
-        params: Mapping[str, str],
-    ) -> None:
-        await self._client.request(
-            "PATCH",
-            api_path("", "v1", "namespaces", namespace, EVENTS.plural, name),
-            verb="patch",
+        params: Mapping[str, str] | None = None,
+    ) -> Response:
+        return await self.client.request(
+            method,
+            path,
+            verb="create" if method == "POST" else "patch",
             resource=EVENTS.plural,
-            params={"fieldManager": FIELD_MANAGER, **params},
+            params=params,
             body=encode(body),
             content_type=content_type,
-            timeout=self._seconds,
+            timeout=WRITE_SECONDS,
         )
+
+
+def _path(namespace: str, *name: str) -> str:
+    return api_path("", "v1", "namespaces", namespace, EVENTS.plural, *name)

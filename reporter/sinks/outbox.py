@@ -39,7 +39,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
-from reporter.kube.errors import ApiStatusError, Invalid, KubeError
+from reporter.kube.errors import ApiStatusError, Backoff, Invalid, KubeError
 
 _SHORTEST_SLEEP: Final = 0.001
 """A write due sooner is due now: a clock may not resolve so short a time."""
@@ -94,7 +94,7 @@ class Outbox(ABC, Generic[W]):
         self._queue: list[Entry[W]] = []
         self._in_flight: list[Entry[W]] = []
         self._wakeup = asyncio.Event()
-        self._backoff = RetryDelay()
+        self._backoff = retry_delay()
         self._resume_at = 0.0
         self._waits_since: dict[Hashable, float] = {}
         self._made = 0
@@ -227,7 +227,6 @@ DOUBTED_SECONDS: Final = 5.0
 has read its roles, and the watch delivers what a write conflicted with."""
 
 BACKOFF_FIRST: Final = 0.5
-_BACKOFF_LONGEST: Final = 30.0
 
 ANYTHING: Final = object()
 """Matches any content of a write."""
@@ -243,29 +242,11 @@ def retry_after(error: KubeError) -> float:
     return (error.retry_after or 0.0) if isinstance(error, ApiStatusError) else 0.0
 
 
-class RetryDelay:
-    """0.5 s after the first failure, twice as long after each further one, until `reset`.
-
-    There is no jitter: only the leader writes, so no other client retries in step with it.
+def retry_delay(longest: float = 30.0) -> Backoff:
+    """Return delays that grow until a write succeeds. They have no jitter: only the leader writes,
+    so no other client retries in step with it.
     """
-
-    def __init__(self, longest: float = _BACKOFF_LONGEST) -> None:
-        self._longest = longest
-        self.reset()
-
-    def reset(self) -> None:
-        self._wait = BACKOFF_FIRST
-        self._last = ""
-
-    def next(self) -> float:
-        wait = self._wait
-        self._wait = min(2 * wait, self._longest)
-        return wait
-
-    def is_new(self, error: KubeError) -> bool:
-        """Tell whether an error differs from the last one, so that each is logged once."""
-        before, self._last = self._last, str(error)
-        return before != self._last
+    return Backoff(loop_time, first=BACKOFF_FIRST, most=longest, jitter=0.0, quiet=math.inf)
 
 
 class Refused(Generic[K]):

@@ -8,8 +8,9 @@ times as many and say no more.
 import heapq
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeVar
 
@@ -29,9 +30,8 @@ from reporter.model.report import (
     SubjectState,
 )
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject
-from reporter.sinks.events.plan import Purpose
-from reporter.sinks.mirror.plan import MirrorPurpose
 
+_PREFIX: Final = "status_reporter_"
 _PASS_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _DELAY_BUCKETS: Final = (1, 2.5, 5, 15, 30, 60, 65, 75, 90, 120, 180, 300, 600, 900, 1800, 3600)
 """Graces and budgets are part of a delay, so there are buckets right above them."""
@@ -63,6 +63,24 @@ GAUGES: Final = {
 }
 
 
+def _counter(
+    registry: CollectorRegistry, name: str, text: str, *labels: str, known: Iterable[str] = ()
+) -> Callable[..., None]:
+    """Return a function that counts one under its labels, purposes by their names.
+
+    The series of `known` labels begin with 0: one must exist before its first increase can be seen.
+    """
+    counter = Counter(f"{_PREFIX}{name}", text, labels, registry=registry)
+    for label in known:
+        counter.labels(label)
+
+    def count(*values: str | IntEnum) -> None:
+        named = (each.name.lower() if isinstance(each, IntEnum) else each for each in values)
+        counter.labels(*named).inc()
+
+    return count
+
+
 class Metrics:
     """The daemon's counters; `now` is the API server's time, by which episodes are dated."""
 
@@ -73,7 +91,8 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         build = Info("status_reporter_build", "Version of the reporter.", registry=registry)
         build.info({"version": version, "commit": commit})
-        counter = partial(Counter, registry=registry)
+        counter = partial(_counter, registry)
+        writes = ("purpose", "outcome")
         self._pass_seconds = Histogram(
             "status_reporter_pass_duration_seconds",
             "Time of one evaluation of the whole cluster.",
@@ -85,79 +104,43 @@ class Metrics:
             "When the last pass ended.",
             registry=registry,
         )
-        self._self_checks = counter(
-            "status_reporter_self_checks_total",
-            "Passes that were compared with one from scratch, by result.",
-            ["result"],
-        )
-        self._requests = counter(
-            "status_reporter_api_requests_total",
-            "Requests to the API server.",
-            ["verb", "resource", "code"],
-        )
-        self._events = counter(
-            "status_reporter_event_writes_total",
-            "Writes of Events by purpose and outcome.",
-            ["purpose", "outcome"],
-        )
+        text = "Passes that were compared with one from scratch, by result."
+        self.self_checked = counter("self_checks_total", text, "result", known=SelfCheckResult)
+        labels = ("verb", "resource", "code")
+        self.requested = counter("api_requests_total", "Requests to the API server.", *labels)
+        text = "Writes of Events by purpose and outcome."
+        self.event_written = counter("event_writes_total", text, *writes)
         self._delay = Histogram(
             "status_reporter_event_delay_seconds",
             "Time from the start of an episode until its Event was created, graces included.",
             buckets=_DELAY_BUCKETS,
             registry=registry,
         )
-        self._mirrors = counter(
-            "status_reporter_mirror_writes_total",
-            "Writes of mirrors by purpose and outcome.",
-            ["purpose", "outcome"],
-        )
-        self._alerts = counter(
-            "status_reporter_alert_requests_total",
-            "Requests to Alertmanagers by outcome.",
-            ["outcome"],
-        )
-        # A series must exist before its first increase can be seen.
-        for result in SelfCheckResult:
-            self._self_checks.labels(result)
-        for outcome in ("written", "refused", "failed"):
-            self._alerts.labels(outcome)
+        text = "Writes of mirrors by purpose and outcome."
+        self.mirror_written = counter("mirror_writes_total", text, *writes)
+        text, known = "Requests to Alertmanagers by outcome.", ("written", "refused", "failed")
+        self.alerts_sent = counter("alert_requests_total", text, "outcome", known=known)
         self.scrapes = ScrapeMetrics(registry)
-
-    def mirror_written(self, purpose: MirrorPurpose, outcome: str) -> None:
-        self._mirrors.labels(purpose.name.lower(), outcome).inc()
-
-    def alerts_sent(self, outcome: str) -> None:
-        self._alerts.labels(outcome).inc()
 
     def passed(self, seconds: float, at: float) -> None:
         self._pass_seconds.observe(seconds)
         self._last_pass.set(at)
 
-    def self_checked(self, result: SelfCheckResult) -> None:
-        self._self_checks.labels(result).inc()
-
-    def requested(self, verb: str, resource: str, code: str) -> None:
-        self._requests.labels(verb, resource, code).inc()
-
-    def event_written(self, purpose: Purpose, outcome: str) -> None:
-        self._events.labels(purpose.name.lower(), outcome).inc()
-
     def observe_delay(self, since: datetime) -> None:
         self._delay.observe(max((self._now() - since).total_seconds(), 0.0))
 
 
+@dataclass(frozen=True, slots=True)
 class LiveMetrics(Collector):
-    def __init__(self, counted: Metrics, live: Live) -> None:
-        self._counted = counted
-        self._live = live
+    counted: Metrics
+    live: Live
 
     def collect(self) -> Iterator[Metric]:
-        yield from self._counted.registry.collect()
-        live = self._live
-        for name, value in live.gauges().items():
-            yield _gauge(name, GAUGES[name], value)
-        yield from _watches(live.watches())
-        report = live.report()
+        yield from self.counted.registry.collect()
+        for name, value in self.live.gauges().items():
+            yield GaugeMetricFamily(f"{_PREFIX}{name}", GAUGES[name], value=value)
+        yield from _watches(self.live.watches())
+        report = self.live.report()
         if report is not None:
             yield from _findings(report)
 
@@ -171,55 +154,49 @@ _OF_WATCHES: Final[tuple[tuple[str, str, Callable[[WatchHealth], float | None]],
 )
 
 
+def _family(  # noqa: PLR0917 - as prometheus_client takes them
+    name: str, text: str, labels: Sequence[str], samples: Iterable[tuple[Sequence[str], float]]
+) -> Metric:
+    family = GaugeMetricFamily(f"{_PREFIX}{name.removeprefix(_PREFIX)}", text, labels=labels)
+    for values, number in samples:
+        family.add_metric(values, number)
+    return family
+
+
 def _watches(watches: Iterable[WatchHealth]) -> Iterator[Metric]:
     every = list(watches)
     for name, text, value in _OF_WATCHES:
-        family = GaugeMetricFamily(f"status_reporter_{name}", text, labels=["resource"])
-        for each in every:
-            if (number := value(each)) is not None:
-                family.add_metric([each.resource], number)
-        yield family
-    state = GaugeMetricFamily(
-        "status_reporter_resource_state", "1 for the present state.", labels=["resource", "state"]
+        known = ((each.resource, value(each)) for each in every)
+        numbers = (([resource], number) for resource, number in known if number is not None)
+        yield _family(name, text, ["resource"], numbers)
+    states = (
+        ([each.resource, name], each.state == name)
+        for each in every
+        for name in ("served", "absent", "unknown")
     )
-    for each in every:
-        for name in ("served", "absent", "unknown"):
-            state.add_metric([each.resource, name], each.state == name)
-    yield state
+    yield _family("resource_state", "1 for the present state.", ["resource", "state"], states)
 
 
 def _findings(report: Report) -> Iterator[Metric]:
     tally = Tally((finding.reason, finding.disposition) for finding in report.findings)
-    family = GaugeMetricFamily(
-        "status_reporter_findings",
-        "Findings of the last pass.",
-        labels=["reason", "layer", "disposition"],
+    counts = (
+        ([reason.name, reason.layer, disposition], tally[reason.name, disposition])
+        for reason in report.catalogue
+        if not reason.says_ready
+        for disposition in Disposition
     )
-    for reason in report.catalogue:
-        if reason.says_ready:
-            continue
-        for disposition in Disposition:
-            count = tally[reason.name, disposition]
-            family.add_metric([reason.name, reason.layer, disposition], count)
-    yield family
-    yield _gauge(
-        "findings_stale",
-        "Findings that cannot be judged now.",
-        sum(finding.stale for finding in report.findings),
-    )
-    yield _gauge("subjects_ready", "Subjects that are ready.", len(report.ready))
-    yield _gauge("resources_unknown", "Resources that cannot be read.", len(report.unknown))
+    labels = ["reason", "layer", "disposition"]
+    yield _family("findings", "Findings of the last pass.", labels, counts)
+    stale = sum(finding.stale for finding in report.findings)
+    for name, text, value in (
+        ("findings_stale", "Findings that cannot be judged now.", stale),
+        ("subjects_ready", "Subjects that are ready.", len(report.ready)),
+        ("resources_unknown", "Resources that cannot be read.", len(report.unknown)),
+    ):
+        yield GaugeMetricFamily(f"{_PREFIX}{name}", text, value=value)
     skipped = Tally(each.resource for each in report.skipped)
-    family = GaugeMetricFamily(
-        "status_reporter_objects_skipped", "Malformed objects left out.", labels=["resource"]
-    )
-    for resource, count in sorted(skipped.items()):
-        family.add_metric([resource], count)
-    yield family
-
-
-def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"status_reporter_{name}", text, value=value)
+    ordered = (([resource], count) for resource, count in sorted(skipped.items()))
+    yield _family("objects_skipped", "Malformed objects left out.", ["resource"], ordered)
 
 
 OK: Final = "ok"
@@ -229,53 +206,34 @@ _SKIPPED: Final = ("busy", "late", "paused", "closed")
 
 class ScrapeMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
-        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
-        self._scrapes = counter(
-            "status_reporter_scrapes_total", "Scrapes of pods by outcome.", ["outcome"]
-        )
+        counter, gauge = partial(_counter, registry), partial(Gauge, registry=registry)
+        text, known = "Scrapes of pods by outcome.", (OK, *map(_outcome, Failure))
+        self._scraped = counter("scrapes_total", text, "outcome", known=known)
         self._seconds = Histogram(
             "status_reporter_scrape_duration_seconds",
             "Time of one scrape.",
             buckets=_BUCKETS,
             registry=registry,
         )
-        self._targets = gauge("status_reporter_scrape_targets", "Pods that are scraped.")
-        self._refused = gauge(
-            "status_reporter_scrape_addresses_refused",
-            "Pods that are not scraped because no pod should have their address.",
+        self.following = gauge("status_reporter_scrape_targets", "Pods that are scraped.").set
+        text = "Pods that are not scraped because no pod should have their address."
+        self.refusing = gauge("status_reporter_scrape_addresses_refused", text).set
+        text = "Turns of pods that were left out."
+        self.skipped = counter("scrapes_skipped_total", text, "cause", known=_SKIPPED)
+        self._bad_lines = Counter(
+            "status_reporter_scrape_bad_lines_total",
+            "Lines of pages that were dropped.",
+            registry=registry,
         )
-        self._skips = counter(
-            "status_reporter_scrapes_skipped_total", "Turns of pods that were left out.", ["cause"]
-        )
-        self._bad_lines = counter(
-            "status_reporter_scrape_bad_lines_total", "Lines of pages that were dropped."
-        )
-        self._dropped_samples = counter(
-            "status_reporter_scrape_looks_given_up_total",
-            "Samples of pods that were dropped because they took too much memory.",
-        )
-        for outcome in (OK, *map(_outcome, Failure)):
-            self._scrapes.labels(outcome)
-        for cause in _SKIPPED:
-            self._skips.labels(cause)
-
-    def following(self, targets: int) -> None:
-        self._targets.set(targets)
-
-    def refusing(self, pods: int) -> None:
-        self._refused.set(pods)
+        text = "Samples of pods that were dropped because they took too much memory."
+        dropped = Counter("status_reporter_scrape_looks_given_up_total", text, registry=registry)
+        self.dropped = dropped.inc
 
     def scraped(self, scrape: Scrape) -> None:
-        self._scrapes.labels(_outcome(scrape.failure) if scrape.failure else OK).inc()
+        self._scraped(_outcome(scrape.failure) if scrape.failure else OK)
         self._seconds.observe(scrape.seconds)
         if scrape.page is not None:
             self._bad_lines.inc(scrape.page.reading.bad + scrape.page.reading.oversized)
-
-    def dropped(self, samples: int) -> None:
-        self._dropped_samples.inc(samples)
-
-    def skipped(self, cause: str) -> None:
-        self._skips.labels(cause).inc()
 
 
 def _outcome(failure: Failure) -> str:
@@ -302,15 +260,15 @@ MOST_SERIES: Final = 10_000
 few enough that Prometheus takes the page (tests/bench/subject_series.py)."""
 
 
+@dataclass(frozen=True, slots=True)
 class SubjectMetrics(Collector):
-    def __init__(self, report: Callable[[], Report | None], most: int = MOST_SERIES) -> None:
-        self._report = report
-        self._most = most
+    report: Callable[[], Report | None]
+    most: int = MOST_SERIES
 
     def collect(self) -> Iterator[Metric]:
-        report = self._report()
+        report = self.report()
         if report is not None:
-            yield from subject_metrics(report, self._most)
+            yield from subject_metrics(report, self.most)
 
 
 def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
@@ -320,23 +278,21 @@ def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
     fires = Tally(_identity(each) for each in report.findings if each.fires)
     states = sorted(report.states, key=lambda each: WORST_FIRST.index(each.state))
     chosen = _fairly(fires, most, lambda each: each.subject.namespace)
-    firing = GaugeMetricFamily(
-        FIRING, "Findings that fire, by what and whom.", labels=[*_PLACE, "reason", "type"]
+    firing = (
+        ([*_place(each.layer, each.subject), each.reason, each.type], fires[each])
+        for each in chosen
     )
-    for each in chosen:
-        labels = [*_place(each.layer, each.subject), each.reason, each.type]
-        firing.add_metric(labels, fires[each])
-    yield firing
+    text = "Findings that fire, by what and whom."
+    yield _family(FIRING, text, [*_PLACE, "reason", "type"], firing)
     yield _impact(report.findings, set(chosen))
     yield from _states(_fairly(states, most, lambda each: each.subject.namespace))
-    left_out = GaugeMetricFamily(
-        "status_reporter_subject_series_left_out",
+    left_out = {FIRING: len(fires) - most, STATE: len(states) - most}
+    yield _family(
+        "subject_series_left_out",
         "What has no series because there are too many.",
-        labels=["metric"],
+        ["metric"],
+        (([name], max(count, 0)) for name, count in left_out.items()),
     )
-    left_out.add_metric([FIRING], max(len(fires) - most, 0))
-    left_out.add_metric([STATE], max(len(states) - most, 0))
-    yield left_out
 
 
 def _fairly(
@@ -357,11 +313,6 @@ def _identity(finding: ResolvedFinding) -> _Firing:
 
 
 def _impact(findings: Iterable[ResolvedFinding], kept: set[_Firing]) -> Metric:
-    family = GaugeMetricFamily(
-        "status_reporter_cause_models",
-        "Models that a cause hits, by their state.",
-        labels=[*_PLACE, "reason", "state"],
-    )
     worst: dict[_Firing, Impact] = {}
     for finding in findings:
         key = _identity(finding)
@@ -370,37 +321,33 @@ def _impact(findings: Iterable[ResolvedFinding], kept: set[_Firing]) -> Metric:
         # Two objects at fault may hit the same models, so their impacts are not added up.
         before = worst.setdefault(key, finding.impact)
         worst[key] = max(before, finding.impact, key=lambda each: (each.not_serving, each.degraded))
-    for key, impact in worst.items():
-        labels = [*_place(key.layer, key.subject), key.reason]
-        family.add_metric([*labels, ServingState.NOT_SERVING], impact.not_serving)
-        family.add_metric([*labels, ServingState.DEGRADED], impact.degraded)
-    return family
+    counts = (
+        ([*_place(key.layer, key.subject), key.reason, state], count)
+        for key, impact in worst.items()
+        for state, count in (
+            (ServingState.NOT_SERVING, impact.not_serving),
+            (ServingState.DEGRADED, impact.degraded),
+        )
+    )
+    text = "Models that a cause hits, by their state."
+    return _family("cause_models", text, [*_PLACE, "reason", "state"], counts)
 
 
-def _states(states: Iterable[SubjectState]) -> Iterator[Metric]:
-    present = GaugeMetricFamily(
-        STATE, "1 for the present state of a subject.", labels=[*_PLACE, "state"]
-    )
-    since = GaugeMetricFamily(
-        "status_reporter_subject_impaired_since_timestamp_seconds",
-        "Since when a subject does not serve, or serves degraded, where that is known.",
-        labels=_PLACE,
-    )
-    cause = GaugeMetricFamily(
-        "status_reporter_subject_cause",
-        "1 for the reason to look at first of a subject that does not serve, or serves degraded.",
-        labels=[*_PLACE, "reason"],
-    )
-    for each in states:
-        place = _place(_LAYERS.get(each.subject.kind, Layer.DEPLOYMENT), each.subject)
-        present.add_metric([*place, each.state], 1)
-        if not each.state.is_impaired:
-            continue
-        if each.since is not None:
-            since.add_metric(place, each.since.timestamp())
-        if each.cause:
-            cause.add_metric([*place, each.cause], 1)
-    yield from (present, since, cause)
+def _states(states: Sequence[SubjectState]) -> Iterator[Metric]:
+    placed = [
+        (_place(_LAYERS.get(each.subject.kind, Layer.DEPLOYMENT), each.subject), each)
+        for each in states
+    ]
+    impaired = [(place, each) for place, each in placed if each.state.is_impaired]
+    present = (([*place, each.state], 1) for place, each in placed)
+    text = "1 for the present state of a subject."
+    yield _family(STATE, text, [*_PLACE, "state"], present)
+    since = ((place, each.since.timestamp()) for place, each in impaired if each.since is not None)
+    text = "Since when a subject does not serve, or serves degraded, where that is known."
+    yield _family("subject_impaired_since_timestamp_seconds", text, _PLACE, since)
+    causes = (([*place, each.cause], 1) for place, each in impaired if each.cause)
+    text = "1 for the reason to look at first of a subject that does not serve, or serves degraded."
+    yield _family("subject_cause", text, [*_PLACE, "reason"], causes)
 
 
 def _place(layer: Layer, subject: Subject) -> list[str]:

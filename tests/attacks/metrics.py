@@ -8,8 +8,7 @@ from aiohttp import ClientSession, web
 from prometheus_client import Metric
 from prometheus_client.registry import Collector
 
-from reporter.daemon.connections import ANSWER_SECONDS, MOST
-from reporter.daemon.server import ListenAddress, MetricsPage, Servers
+from reporter.daemon.server import ANSWER_SECONDS, MOST, ListenAddress, MetricsPage, Servers
 from tests.attacks.attack import Outcome, attack
 
 _CLIENTS = 100

@@ -72,7 +72,7 @@ def import_daemon() -> Counter[str]:
         setattr(loader, "exec_module", timed(loader.exec_module))  # noqa: B010 - no type checker lets a method be set
     for name in ("cli.main", "cli.run", "daemon.main"):
         import_module(f"reporter.{name}")
-    import_module("reporter.kube.library").library()
+    import_module("reporter.kube.credentials").library()
     return costs
 
 

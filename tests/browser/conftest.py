@@ -47,9 +47,7 @@ class Served:
         pages = Pages(lambda: None, lambda: None)
         self.page.closed = False
         self._servers = Servers(before_close=self.page.close)
-        await self._servers.listen(
-            address, with_page(report_routes(pages, address), self.page, address)
-        )
+        await self._servers.listen(address, with_page(report_routes(pages), self.page, address))
         return self
 
     async def stop(self) -> None:

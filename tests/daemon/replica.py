@@ -15,7 +15,7 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from reporter.daemon import main
-from reporter.daemon.connections import connected
+from reporter.daemon.listeners import connected
 from reporter.stacks.settings import FullDaemonSettings
 
 PATIENCE_SECONDS = 40.0

@@ -360,7 +360,7 @@ class Served:
     async def start(self, names=()):
         address = ListenAddress("report-bind-address", "127.0.0.1", self.port, names)
         pages = Pages(lambda: b"{}", lambda: "the text")
-        routes = report_routes(pages, address)
+        routes = report_routes(pages)
         await self._servers.listen(address, listeners.with_page(routes, self.page, address))
         return self
 

@@ -37,7 +37,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import Final, TypeAlias
@@ -507,16 +507,6 @@ class Written:
 
     event: Event
     before: str
-
-
-@dataclass(frozen=True, slots=True)
-class OwnWrites:
-    """Recent writes: our Events by name, and the resource versions in the answers to our writes;
-    the oldest are forgotten.
-    """
-
-    events: Mapping[str, Written] = field(default_factory=dict)
-    versions: Collection[str] = frozenset()
 
 
 def is_ahead(written: Written, seen: Event | None) -> bool:

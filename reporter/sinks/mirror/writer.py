@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reporter.kube import errors
-from reporter.kube.writes import KubeMirrors
+from reporter.kube.writes import KubeEvents
 from reporter.sinks import outbox
 from reporter.sinks.events.plan import REFRESH_PER_SECOND, Document
 from reporter.sinks.mirror.plan import (
@@ -53,7 +53,7 @@ class MirrorWriter(outbox.Outbox[MirrorWrite]):
 
     def __init__(
         self,
-        api: KubeMirrors,
+        api: KubeEvents,
         may_write: Callable[[], bool],
         observe: Callable[[MirrorPurpose, str], None],
         *,
@@ -217,7 +217,7 @@ class Refusals:
         self._resume_at = 0.0
         self._doubt_until = 0.0
         self._untried_until = 0.0
-        self._backoff = outbox.RetryDelay(PAUSE_LONGEST)
+        self._backoff = outbox.retry_delay(PAUSE_LONGEST)
 
     def __len__(self) -> int:
         return len(self._left)

@@ -318,85 +318,56 @@ def filtered(view: PageView, query: str) -> PageView:
     if not query:
         return view
     wanted = query.casefold()
-    layers = tuple(
-        replace(layer, groups=tuple(_group(group, wanted) for group in layer.groups))
-        for layer in view.layers
-    )
-    causes = _findings(wanted, view.causes)
+
+    def has(*texts: str) -> bool:
+        return any(wanted in text.casefold() for text in texts)
+
+    def names(finding: FindingView) -> bool:
+        texts = (finding.subject, finding.message, finding.object, finding.mark.word)
+        return has(finding.finding.reason, *texts) or any(map(names, finding.below))
+
+    def names_tile(tile: Tile) -> bool:
+        lines = (text for line in tile.lines for text in (line.reason, line.mark.word))
+        return has(f"{tile.namespace}/{tile.name}", tile.mark.word, tile.caveat, *lines)
+
+    def group(each: SubjectGroup) -> SubjectGroup:
+        ready = tuple(pair for pair in each.ready if has("/".join(pair)))
+        return replace(each, tiles=tuple(filter(names_tile, each.tiles)), ready=ready)
+
+    def pairs(listed: _Pairs) -> _Pairs:
+        return tuple(pair for pair in listed if has(*pair))
+
+    layers = tuple(replace(each, groups=tuple(map(group, each.groups))) for each in view.layers)
+    groups = [each for layer in layers for each in layer.groups]
+    places = {tile.namespace for each in groups for tile in each.tiles}
+    places |= {namespace for each in groups for namespace, _ in each.ready}
+    lanes = tuple(each for each in view.path.lanes if has(each.words) or each.name in places)
+    well = tuple(each for each in view.path.well if has(each) or each in places)
+    rows = tuple(each for each in view.strip.rows if has(each.reason, each.subject))
+    causes = tuple(filter(names, view.causes))
     narrowed = replace(
         view,
         query=query,
         causes=causes,
-        notices=_findings(wanted, view.notices),
-        not_seen=_findings(wanted, view.not_seen),
-        others=_findings(wanted, view.others),
-        path=_path(view.path, wanted, _namespaces(layers)),
+        notices=tuple(filter(names, view.notices)),
+        not_seen=tuple(filter(names, view.not_seen)),
+        others=tuple(filter(names, view.others)),
+        path=replace(view.path, lanes=lanes, well=well),
         layers=layers,
-        strip=replace(
-            view.strip,
-            rows=tuple(each for each in view.strip.rows if _in(wanted, each.reason, each.subject)),
-        ),
-        unknown=_pairs(wanted, view.unknown),
-        skipped=_pairs(wanted, view.skipped),
-        mutes=_pairs(wanted, view.mutes),
-        mute_faults=_pairs(wanted, view.mute_faults),
+        strip=replace(view.strip, rows=rows),
+        unknown=pairs(view.unknown),
+        skipped=pairs(view.skipped),
+        mutes=pairs(view.mutes),
+        mute_faults=pairs(view.mute_faults),
     )
     named = set(_reasons((*causes, *narrowed.notices, *narrowed.not_seen, *narrowed.others)))
     reasons = tuple(each for each in view.reasons if each.reason in named)
-    count = sum(len(group.tiles) + len(group.ready) for each in layers for group in each.groups)
+    count = sum(len(each.tiles) + len(each.ready) for each in groups)
     found = f"{len(causes)} of {counted(len(view.causes), 'cause')}, {counted(count, 'subject')}."
     return replace(narrowed, reasons=reasons, found=found)
-
-
-def _in(wanted: str, *texts: str) -> bool:
-    return any(wanted in text.casefold() for text in texts)
-
-
-def _namespaces(layers: Iterable[LayerView]) -> set[str]:
-    groups = [group for layer in layers for group in layer.groups]
-    tiles = {each.namespace for group in groups for each in group.tiles}
-    return tiles | {namespace for group in groups for namespace, _ in group.ready}
-
-
-def _path(path: PathView, wanted: str, namespaces: set[str]) -> PathView:
-    return replace(
-        path,
-        lanes=tuple(
-            each for each in path.lanes if _in(wanted, each.words) or each.name in namespaces
-        ),
-        well=tuple(each for each in path.well if _in(wanted, each) or each in namespaces),
-    )
-
-
-def _group(group: SubjectGroup, wanted: str) -> SubjectGroup:
-    return replace(
-        group,
-        tiles=tuple(each for each in group.tiles if _in_tile(wanted, each)),
-        ready=tuple(pair for pair in group.ready if _in(wanted, "/".join(pair))),
-    )
-
-
-def _findings(wanted: str, findings: Iterable[FindingView]) -> tuple[FindingView, ...]:
-    return tuple(each for each in findings if _in_finding(wanted, each))
-
-
-def _pairs(wanted: str, pairs: _Pairs) -> _Pairs:
-    return tuple(each for each in pairs if _in(wanted, *each))
 
 
 def _reasons(findings: Iterable[FindingView]) -> Iterable[str]:
     for each in findings:
         yield each.finding.reason
         yield from _reasons(each.below)
-
-
-def _in_finding(wanted: str, finding: FindingView) -> bool:
-    texts = (finding.subject, finding.message, finding.object, finding.mark.word)
-    return _in(wanted, finding.finding.reason, *texts) or any(
-        _in_finding(wanted, each) for each in finding.below
-    )
-
-
-def _in_tile(wanted: str, tile: Tile) -> bool:
-    lines = (text for line in tile.lines for text in (line.reason, line.mark.word))
-    return _in(wanted, f"{tile.namespace}/{tile.name}", tile.mark.word, tile.caveat, *lines)

@@ -9,11 +9,9 @@ from aiohttp import web
 from lab.cli.sandbox import _documents
 from lab.sandbox.access import Rule
 from lab.sandbox.controllers import running
-from reporter.cli.cluster import read_cluster, result_of
+from reporter.cli.cluster import read_cluster
 from reporter.cli.configure import load_settings
 from reporter.cli.main import main
-from reporter.kube.client import connect
-from reporter.kube.collecting import collect
 from reporter.kube.errors import KubeError
 from tests.unit.conftest import EXAMPLES
 from tests.unit.kube.scripted import kubeconfig, serving, status
@@ -191,18 +189,6 @@ async def test_a_server_that_is_of_no_use_is_told_in_one_line(tmp_path, handler,
     assert text.startswith(f"{url}: ")
     assert [each for each in says if each not in text] == []
     assert "\n" not in text
-
-
-@pytest.mark.parametrize("handler", [after_version(hanging), lists_hang])
-async def test_a_dump_does_not_wait_for_a_server_that_hangs(tmp_path, handler):
-    listed = asyncio.Event()
-    async with serving(handler) as url:
-        settings = settings_for(kubeconfig(tmp_path / "config", url))
-        async with await connect(kubeconfig=settings.kubeconfig) as client:
-            reading = asyncio.create_task(collect(client, settings))
-            with pytest.raises(KubeError, match="nothing could be listed within 0 s; see what"):
-                await result_of(reading, listed, server=url, patience=0.2)
-            assert reading.cancelled()
 
 
 def told_by_a_daemon(at):

@@ -8,8 +8,7 @@ import structlog
 from aiohttp import web
 
 from reporter.daemon import server
-from reporter.daemon.connections import Connections
-from reporter.daemon.server import LOG_SECONDS, ListenAddress, Servers
+from reporter.daemon.server import LOG_SECONDS, Connections, ListenAddress, Servers
 from tests.clock import Clock
 
 ADDRESS = ListenAddress("report-bind-address", "127.0.0.1", 0)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from reporter.catalogue.resources import AUTOSCALERS, LEASES, NODES, PODS, VOLUMES
-from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace
+from reporter.daemon.evidence import MOST_PAGES, PAGE, EvidenceReader, EvidenceTask, RequestPace
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.wanted_evidence import (
     MOST_PODS,
@@ -18,7 +18,6 @@ from reporter.diagnosis.wanted_evidence import (
 )
 from reporter.kube.client import Response
 from reporter.kube.errors import ConnectionFailed, Forbidden, NotFound, ServerError, TooManyRequests
-from reporter.kube.on_demand import MOST_PAGES, PAGE
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import Discovery, Learned, ResourceState, Served, Snapshot

@@ -2,9 +2,10 @@
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
+from reporter.daemon.main import Daemon
 from reporter.daemon.one_pass import Before, RecentWrites, run_pass
-from reporter.daemon.passes import Publisher
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.resolution.building import START, snapshot
 
@@ -41,7 +42,7 @@ async def published():
         name: Told(name, lambda what: calls.append((what, turn, threading.get_ident())))
         for name in names
     }
-    await Publisher(**parts).publish(done)
+    await Daemon.publish(SimpleNamespace(**parts), done)
     counting.cancel()
     return calls
 

@@ -52,9 +52,7 @@ async def _rendering():
 async def test_health_answers_while_page_and_report_are_asked_for_without_pause(rendering):
     """After each page or report the loop is free for as long as it took; nothing else is rendered then."""
     async with Servers(before_close=rendering.page.close) as servers, asyncio.timeout(30):
-        routes = with_page(
-            report_routes(rendering.pages, ANY), rendering.page, ANY, pace=rendering.pace
-        )
+        routes = with_page(report_routes(rendering.pages), rendering.page, ANY, pace=rendering.pace)
         report = f"http://127.0.0.1:{await servers.listen(ANY, routes)}"
         health = f"http://127.0.0.1:{await servers.listen(ANY, health_routes(lambda: None, lambda: None))}/healthz"
         async with aiohttp.ClientSession() as session:

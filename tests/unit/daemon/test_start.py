@@ -17,7 +17,7 @@ from reporter.cli.configure import settings_from
 from reporter.cli.run import command_parser
 settings_from(command_parser().parse([]))
 import reporter.daemon.main
-from reporter.kube.library import library
+from reporter.kube.credentials import library
 library()
 print(*sys.modules)
 """

@@ -10,9 +10,8 @@ import pytest
 from aiohttp import web
 
 from reporter.kube.client import connect
-from reporter.kube.credentials import Credentials, InCluster, Kubeconfig, choose_source
+from reporter.kube.credentials import Credentials, InCluster, Kubeconfig, choose_source, library
 from reporter.kube.errors import ConfigurationError, Unauthorized
-from reporter.kube.library import library
 from tests.unit.kube.scripted import kubeconfig, serving, status
 
 IN_CLUSTER = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}

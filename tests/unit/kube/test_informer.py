@@ -174,7 +174,7 @@ async def test_a_broken_watch_is_listed_anew(fault):
         await asyncio.sleep(2)
         assert informer.state.confirmed
         assert names(informer) == []
-        assert (informer.counters.lists, informer.counters.failures) == (2, 1)
+        assert (informer.lists, informer.failures) == (2, 1)
     assert len(api.lists) == 2
 
 

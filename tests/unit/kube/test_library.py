@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
-OURS = "from reporter.kube.library import library\nours = library()"
+OURS = "from reporter.kube.credentials import library\nours = library()"
 WHOLE = "from kubernetes_asyncio import client, config"
 USED = {
     "Configuration": ("ours.configuration", "client.Configuration"),
@@ -46,7 +46,7 @@ def test_the_library_has_what_is_imported_where_it_is_looked_for():
         found = compared.stdout.strip() or compared.stderr.splitlines()[-1]
         pytest.fail(
             f"kubernetes_asyncio {version('kubernetes_asyncio')} has moved what "
-            f"reporter/kube/library.py imports; adapt it, or import the whole there: {found}",
+            f"reporter/kube/credentials.py imports; adapt it, or import the whole there: {found}",
             pytrace=False,
         )
 

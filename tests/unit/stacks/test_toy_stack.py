@@ -16,7 +16,7 @@ from reporter.model.instant import Instant
 from reporter.model.subject import Subject
 from reporter.resolution import Memory, resolve
 from reporter.settings import DaemonSettings, EvaluationSettings
-from reporter.sinks.page.overview import layers_of
+from reporter.sinks.page.build import layers_of
 from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import report_text
 from reporter.stacks import STACKS
