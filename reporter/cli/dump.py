@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reporter.arguments import Parser
-from reporter.catalogue.resources import GATEWAYS, NAMESPACES, NODES
+from reporter.catalogue.resources import GATEWAYS, NAMESPACES, NODES, PODS
 from reporter.cli.configure import EPILOG, ProgramSettings, add_setting_flags, settings_from
 from reporter.errors import UsageError
 from reporter.kube.collecting import Collection, Pages, collect
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 
 _LONGEST_SECONDS: Final = 3600
+_LISTED_SECONDS: Final = 300.0
+"""Longest time for all lists: what a dump lacks is unknown."""
+
 _SUFFIXES: Final = (".tgz", ".tar.gz")
 _DESCRIPTION: Final = """\
 Collect what `check` reads from the live cluster, and nothing else, in one archive to share.
@@ -172,12 +175,13 @@ async def _read(
 
     listed = Pages(settings)
     look = partial(
-        watched_cluster, settings, namespace=namespace, watch=False, longest=_LONGEST_SECONDS
+        watched_cluster, settings, namespace=namespace, watch=False, longest=_LISTED_SECONDS
     )
     async with look(on_page=listed.take) as cluster:
-        if not seconds:
+        snapshot = cluster.snapshot()
+        if not seconds or not snapshot.known(PODS):
             return await collect(cluster, listed), []
-        servers, snapshot = await server_addresses(cluster.client.server), cluster.snapshot()
+        servers = await server_addresses(cluster.client.server)
         targets = find_targets(snapshot, settings, pod_addresses(snapshot, servers)) or ()
         sys.stderr.write(f"Fetching the metrics of {len(targets)} pods for {seconds:g} s.\n")
         pages = await scrape(cluster.client, targets, settings, seconds=seconds)

@@ -107,23 +107,17 @@ async def server_addresses(server: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@dataclass(eq=False)
 class Finder:
-    def __init__(
-        self,
-        cluster: LiveCluster,
-        settings: EvaluationSettings,
-        servers: Iterable[str] = (),
-        *,
-        refusing: Callable[[int], None] = lambda _: None,
-    ) -> None:
-        self._cluster = cluster
-        self._settings = settings
-        self._servers = tuple(servers)
-        self._refusing = refusing
-        self._sought: Sequence[object] = ()
+    cluster: LiveCluster
+    settings: EvaluationSettings
+    servers: Iterable[str] = ()
+    _: KW_ONLY
+    refusing: Callable[[int], None] = lambda _: None
+    _sought: Sequence[object] = ()
 
     async def find(self) -> tuple[Target, ...] | None:
-        snapshot = self._cluster.snapshot()
+        snapshot = self.cluster.snapshot()
         tables = [snapshot.tables.get(each) for each in self._read()]
         if len(tables) == len(self._sought) and all(map(is_, tables, self._sought)):
             return None
@@ -132,18 +126,18 @@ class Finder:
         if found is None:
             return None
         self._sought = tables
-        self._refusing(found.refused)
+        self.refusing(found.refused)
         return found.targets
 
     def _found(self, snapshot: Snapshot) -> FoundTargets | None:
-        return find(snapshot, self._settings, pod_addresses(snapshot, self._servers))
+        return find(snapshot, self.settings, pod_addresses(snapshot, self.servers))
 
     def _read(self) -> Iterator[Resource[KubeObject]]:
         yield PODS
         yield NODES
-        for stack in self._settings.known_stacks:
+        for stack in self.settings.known_stacks:
             yield from stack.subjects
-        if rows := picker_rows(self._settings):
+        if rows := picker_rows(self.settings):
             yield SERVICES
             for row in rows:
                 yield from row.pools

@@ -47,22 +47,17 @@ class LostWatches:
     resources: tuple[str, ...] = ()
 
 
+@dataclass(eq=False)
 class DaemonState:
-    def __init__(
-        self,
-        settings: DaemonSettings,
-        cluster: LiveCluster,
-        writers: Writers,
-        *,
-        leading: Callable[[], bool],
-        judged: Callable[[PodName], Judged | None],
-    ) -> None:
-        self._settings = settings
-        self._cluster = cluster
-        self._writers = writers
-        self._leading = leading
-        self._judged = judged
-        self._longest = max(LEAST_SECONDS, SLOW_PASSES * float(settings.resync_seconds))
+    settings: DaemonSettings
+    cluster: LiveCluster
+    writers: Writers
+    _: KW_ONLY
+    leading: Callable[[], bool]
+    judged: Callable[[PodName], Judged | None]
+
+    def __post_init__(self) -> None:
+        self._longest = max(LEAST_SECONDS, SLOW_PASSES * float(self.settings.resync_seconds))
         self._started = boot_seconds()
         self._last: float | None = None
         self._report: Report | None = None
@@ -71,21 +66,18 @@ class DaemonState:
         self._report = done.report
         self._last = boot_seconds()
 
-    def leading(self) -> bool:
-        return self._leading()
-
     def report(self) -> Report | None:
         return self._report
 
     def watches(self) -> Iterable[WatchHealth]:
-        return self._cluster.health()
+        return self.cluster.health()
 
     def lost_watches(self) -> LostWatches | None:
         """Return the kinds that may be outdated because their watch lost its connection.
 
         None if every served kind is confirmed. A kind that is lost for long is unknown instead.
         """
-        served = [each for each in self._cluster.health() if each.state == Served.SERVED]
+        served = [each for each in self.cluster.health() if each.state == Served.SERVED]
         lost = [each for each in served if not each.confirmed]
         if not lost:
             return None
@@ -95,32 +87,32 @@ class DaemonState:
         return LostWatches(seconds, () if len(lost) == len(served) else names)
 
     def gauges(self) -> dict[str, float]:
-        writers = self._writers
+        writers = self.writers
         return {
             "leader": self.leading(),
             "events_waiting": writers.events.waiting,
             "mirrors_waiting": writers.mirrors.waiting,
             "alerts_waiting": writers.alerts.waiting,
             "mirror_namespaces_refusing": writers.mirrors.refusing,
-            "clock_offset_seconds": self._cluster.client.clock_offset_seconds,
+            "clock_offset_seconds": self.cluster.client.clock_offset_seconds,
         }
 
     def report_json(self) -> bytes | None:
         if self._report is None:
             return None
         about = {"version": __version__, "commit": commit(), "leading": self.leading()}
-        return report_json(self._report, self._settings, about)
+        return report_json(self._report, self.settings, about)
 
     def report_text(self) -> str | None:
         return report_text(self._report) if self._report is not None else None
 
     def pod_json(self, pod: PodName) -> bytes | None:
-        judged = self._judged(pod)
-        return pod_json(pod_view(judged, self._settings)) if judged else None
+        judged = self.judged(pod)
+        return pod_json(pod_view(judged, self.settings)) if judged else None
 
     def pod_text(self, pod: PodName) -> str | None:
-        judged = self._judged(pod)
-        return pod_text(judged, real_now().wall, self._settings) if judged else None
+        judged = self.judged(pod)
+        return pod_text(judged, real_now().wall, self.settings) if judged else None
 
     def unhealthy(self) -> str | None:
         """Return why the process should be restarted, or None if it is healthy."""
@@ -132,7 +124,7 @@ class DaemonState:
         return f"no pass has ended for {now - self._last:.0f} s" if late else None
 
     def not_ready(self) -> str | None:
-        if not self._cluster.all_listed():
+        if not self.cluster.all_listed():
             return "not every kind is listed yet"
         return "no pass has ended yet" if self._report is None else None
 

@@ -27,7 +27,7 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, Generic, NoReturn, TypeAlias, TypeVar
 
 import structlog
@@ -126,6 +126,7 @@ class _Idle(errors.ConnectionFailed):
     """A watch delivered nothing for so long that its connection may be dead."""
 
 
+@dataclass(eq=False)
 class Informer(Generic[ObjectT]):
     """Keeps a copy of one place; `run` never returns and never raises a `KubeError`.
 
@@ -138,43 +139,33 @@ class Informer(Generic[ObjectT]):
     `last_frame` is the time of the last list or frame, or of the last proper end of a watch.
     """
 
-    def __init__(
-        self,
-        client: KubeClient,
-        place: Place[ObjectT],
-        *,
-        timing: Timing | None = None,
-        now: Now = real_now,
-        chance: random.Random | None = None,
-        turn: asyncio.Lock | None = None,
-        in_all: Counter[str] | None = None,
-        on_change: Callable[[], None] = lambda: None,
-        on_missing: Callable[[], None] = lambda: None,
-        on_page: Callable[[bytes, str], None] = lambda *_: None,
-    ) -> None:
-        self.place = place
+    client: KubeClient
+    place: Place[ObjectT]
+    _: KW_ONLY
+    timing: Timing = field(default_factory=Timing)
+    now: Now = real_now
+    chance: random.Random = field(default_factory=random.Random)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    in_all: Counter[str] = field(default_factory=Counter)
+    on_change: Callable[[], None] = lambda: None
+    on_missing: Callable[[], None] = lambda: None
+    on_page: Callable[[bytes, str], None] = lambda *_: None
+
+    def __post_init__(self) -> None:
         self.lists = self.failures = 0
-        self._client = client
-        self._timing = timing or Timing()
-        self._now = now
-        self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
-        self._turn = turn or asyncio.Lock()
-        self._on_change = on_change
-        self._on_missing = on_missing
-        self._on_page = on_page
-        self._backoff = errors.Backoff(self._seconds, self._chance, self._timing.backoff)
-        self._ours = place.resource is EVENTS
+        self._backoff = errors.Backoff(self._seconds, self.chance, self.timing.backoff)
+        self._ours = self.place.resource is EVENTS
         # Our own Events are written with the version that was read.
         self.store: Store[ObjectT] = Store(
-            place.resource, versions_matter=self._ours, in_all=in_all
+            self.place.resource, versions_matter=self._ours, in_all=self.in_all
         )
         self._scope: asyncio.Timeout | None = None
-        self._page = self._timing.page
+        self._page = self.timing.page
         self._version = ""
         self._relist = True
         self._pauses = 0
         self._listed = False
-        self._unconfirmed: Instant | None = now()
+        self._unconfirmed: Instant | None = self.now()
         self._doubted: float | None = None
         self._refused: ResourceState | None = None
         self.failure: errors.KubeError | None = None
@@ -192,9 +183,9 @@ class Informer(Generic[ObjectT]):
         lost = self._unconfirmed
         if lost is None:
             return ResourceState(Served.SERVED)
-        seconds = (self._now().boot - lost.boot).total_seconds()
-        if seconds >= self._timing.unknown_after:
-            since = lost.after(self._timing.unknown_after)
+        seconds = (self.now().boot - lost.boot).total_seconds()
+        if seconds >= self.timing.unknown_after:
+            since = lost.after(self.timing.unknown_after)
             return ResourceState(Served.UNKNOWN, False, UNREACHABLE, since=since)
         if not self._listed:
             return ResourceState(Served.UNKNOWN, False, NOT_LISTED, since=lost)
@@ -228,7 +219,7 @@ class Informer(Generic[ObjectT]):
             self._doubted = None
             self._unconfirmed = None
             self._restart_in(None)
-            self._on_change()
+            self.on_change()
 
     async def run(self) -> NoReturn:
         while True:
@@ -282,7 +273,7 @@ class Informer(Generic[ObjectT]):
                 self._page = 0
                 raise
             except errors.AnswerTooLarge:
-                self._page = max(1, (self._page or self._timing.page) // 5)
+                self._page = max(1, (self._page or self.timing.page) // 5)
                 raise
             async with self._taking_turns():
                 held, left_out = self.store.known(page.objects)
@@ -295,8 +286,8 @@ class Informer(Generic[ObjectT]):
         self.lists += 1
         self.failure = None
         self._was_away = False
-        self.last_frame = self._now()
-        self._page = self._timing.page
+        self.last_frame = self.now()
+        self._page = self.timing.page
         before = self.store.changes, self._listed, self._unconfirmed
         self.store.replace(objects, skipped)
         self._version = page.resource_version
@@ -310,7 +301,7 @@ class Informer(Generic[ObjectT]):
             self._doubted = None
             self._restart_in(None)
         if before != (self.store.changes, self._listed, self._unconfirmed):
-            self._on_change()
+            self.on_change()
 
     async def _listed_page(self, token: str) -> decode.ListPage[ObjectT]:
         limit = {"limit": str(self._page)} if self._page else {}
@@ -319,13 +310,13 @@ class Informer(Generic[ObjectT]):
         response = await self._read("list", params)
         async with self._taking_turns():
             page = await decode.off_the_loop(decode.decode_page, self.place.resource, response.body)
-            self._on_page(response.body, token)
+            self.on_page(response.body, token)
             return page
 
     @asynccontextmanager
     async def _taking_turns(self) -> AsyncIterator[None]:
         """Run milliseconds of decoding for one informer at a time, then yield to the loop."""
-        async with self._turn:
+        async with self.turn:
             yield
             await asyncio.sleep(0)
 
@@ -337,27 +328,27 @@ class Informer(Generic[ObjectT]):
                 raise
             return decode.ListPage((), (), "", "")
         page = await decode.off_the_loop(decode.page_of, self.place.resource, response.body)
-        self._on_page(response.body, "")
+        self.on_page(response.body, "")
         return page
 
     async def _read(self, verb: str, params: Mapping[str, str]) -> Response:
-        return await self._client.request(
+        return await self.client.request(
             "GET",
             self.place.path,
             verb=verb,
             resource=self.place.resource.plural,
             params=params,
-            timeout=self._timing.list,
+            timeout=self.timing.list,
             max_bytes=_PAGE_BYTES,
         )
 
     async def _watch(self) -> float:
         """Watch until the server ends the watch; return the seconds to wait before the next one."""
-        seconds = self._chance.randint(*self._timing.watch)
+        seconds = self.chance.randint(*self.timing.watch)
         # Bookmarks come from the watch cache, and the API server has none for Events: only the end
         # of such a watch shows that it was alive.
         bookmarks = self.place.resource.plural != "events"
-        idle = self._timing.idle if bookmarks else seconds + 30.0
+        idle = self.timing.idle if bookmarks else seconds + 30.0
         parameters = {
             **self.place.selectors,
             "watch": "true",
@@ -368,7 +359,7 @@ class Informer(Generic[ObjectT]):
         began = last_answer = self._seconds()
         frames = False
         try:
-            async with self._client.stream(
+            async with self.client.stream(
                 self.place.path,
                 resource=self.place.resource.plural,
                 params=parameters,
@@ -377,7 +368,7 @@ class Informer(Generic[ObjectT]):
                 if self._refused is not None:
                     self._refused = None
                     log.info("permission_granted", resource=str(self.place.resource))
-                    self._on_change()
+                    self.on_change()
                 last_answer = self._seconds()
                 if self._unconfirmed is not None:
                     # Allowed again after a refusal: only a list has the changes in between.
@@ -397,7 +388,7 @@ class Informer(Generic[ObjectT]):
                 raise _Idle(str(error)) from None
             raise
         if self._seconds() - began >= 1.0:
-            self.last_frame = self._now()
+            self.last_frame = self.now()
             return 0.0
         # A proxy that ends every watch at once must not become a hot loop.
         if not frames:
@@ -405,7 +396,7 @@ class Informer(Generic[ObjectT]):
         return self._backoff.next()
 
     def _take(self, frames: Sequence[decode.Frame[ObjectT]]) -> None:
-        self.last_frame = self._now()
+        self.last_frame = self.now()
         self._confirm()
         before = self.store.changes
         for frame in frames:
@@ -428,12 +419,12 @@ class Informer(Generic[ObjectT]):
         # The echo of our own writes does not trigger a pass: no verdict depends on it, and the
         # next resync picks it up.
         if self.store.changes != before and not self._ours:
-            self._on_change()
+            self.on_change()
 
     def _lose(self) -> None:
         if self._unconfirmed is None:
-            self._unconfirmed = self._now()
-            self._on_change()
+            self._unconfirmed = self.now()
+            self.on_change()
 
     def _failed(self, error: errors.KubeError) -> float:
         self.failures += 1
@@ -451,7 +442,7 @@ class Informer(Generic[ObjectT]):
                 self._lose()
                 if isinstance(error, errors.NotFound):
                     # Only discovery can say whether the resource is gone.
-                    self._on_missing()
+                    self.on_missing()
         asked = error.retry_after if isinstance(error, errors.ApiStatusError) else None
         wait = self._backoff.next(asked or 0.0)
         if str(error) != str(self.failure):  # once, not at every retry
@@ -472,16 +463,16 @@ class Informer(Generic[ObjectT]):
             # A refused watch does not relist, so the watch itself is retried.
             permission = self.place.permission("list, watch" if self._relist else "watch")
         before = self._refused
-        since = before.since if before else self._now()
+        since = before.since if before else self.now()
         self._refused = ResourceState(Served.UNKNOWN, False, FORBIDDEN, permission, since)
         if before is None:
             log.warning("forbidden", resource=str(self.place.resource), permission=permission)
-            self._on_change()
+            self.on_change()
         if self._unconfirmed is None:
-            self._unconfirmed = self._now()
+            self._unconfirmed = self.now()
 
     def _seconds(self) -> float:
-        return self._now().boot.total_seconds()
+        return self.now().boot.total_seconds()
 
 
 AnyPlace: TypeAlias = Place[KubeObject]

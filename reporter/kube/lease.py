@@ -34,7 +34,7 @@ import math
 import random
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from http import HTTPStatus
 from typing import Final, NoReturn
 from urllib.parse import quote
@@ -135,39 +135,32 @@ class _Record:
         return self.spec.holder_identity or ""
 
 
+@dataclass(eq=False)
 class Elector:
     """Tries to hold the Lease. Every write checks `fence_left` before it starts.
 
     A former leader goes on as a candidate. `run` ends only by cancellation, and then releases the
     Lease: cancel it only after the guarded work has ended.
+
+    `identity` must be unique to this process, for ever. `hand_on` returns the text to leave on the
+    Lease for the next leader; None keeps the current text.
     """
 
-    def __init__(
-        self,
-        client: KubeClient,
-        *,
-        identity: str,
-        name: str = COMPONENT,
-        times: LeaseTimes | None = None,
-        now: Now = real_now,
-        chance: random.Random | None = None,
-        hand_on: Callable[[], str | None] = lambda: None,
-    ) -> None:
-        """`identity` must be unique to this process, for ever. `hand_on` returns the text to leave
-        on the Lease for the next leader; None keeps the current text.
-        """
-        self._client = client
-        self._identity = identity
-        self._name = name
+    client: KubeClient
+    _: KW_ONLY
+    identity: str
+    name: str = COMPONENT
+    times: LeaseTimes = LeaseTimes()
+    now: Now = real_now
+    chance: random.Random = field(default_factory=random.Random)
+    hand_on: Callable[[], str | None] = lambda: None
+
+    def __post_init__(self) -> None:
         self._leases = api_path(_GROUP, "v1", "namespaces", EVENT_NAMESPACE, "leases")
-        self._path = f"{self._leases}/{quote(name, safe='')}"
-        self._times = times or LeaseTimes()
-        self._now = now
-        self._chance = chance or random.Random()  # noqa: S311 - jitter is no secret
+        self._path = f"{self._leases}/{quote(self.name, safe='')}"
         self._record: _Record | None = None
         self._renewed_at: float | None = None
         self._failure = ""
-        self._hand_on = hand_on
         self.left_by_another: Left | None = None
 
     @property
@@ -182,7 +175,7 @@ class Elector:
         """
         if self._renewed_at is None:
             return 0.0
-        return max(0.0, self._renewed_at + self._times.renew_deadline - self._seconds())
+        return max(0.0, self._renewed_at + self.times.renew_deadline - self._seconds())
 
     def is_leader(self) -> bool:
         return self.fence_left() > 0
@@ -200,47 +193,47 @@ class Elector:
         try:
             while True:
                 await self._acquire()
-                log.info("leading_started", lease=self._name, identity=self._identity)
+                log.info("leading_started", lease=self.name, identity=self.identity)
                 try:
                     started()
                     await self._hold()
                 finally:
                     self._renewed_at = None
-                    log.info("leading_stopped", lease=self._name, identity=self._identity)
+                    log.info("leading_stopped", lease=self.name, identity=self.identity)
                     stopped()
         finally:
             self._renewed_at = None
             await self._release()
 
     async def _acquire(self) -> None:
-        if await self._try(self._times.renew_deadline):
+        if await self._try(self.times.renew_deadline):
             return
-        watch = LeaseWatch(self._client, self._leases, self._name, chance=self._chance)
+        watch = LeaseWatch(self.client, self._leases, self.name, chance=self.chance)
         async with _beside(watch.run()):
             held = False
             while not held:
                 # Jitter keeps candidates out of step.
-                pause = self._times.retry * (1 + _JITTER * self._chance.random())
+                pause = self.times.retry * (1 + _JITTER * self.chance.random())
                 left = self._held_for()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(min(pause, left) if left > 0 else pause):
                         await watch.free.wait()
                 watch.free.clear()
-                held = await self._try(self._times.renew_deadline)
+                held = await self._try(self.times.renew_deadline)
 
     async def _hold(self) -> None:
         """Renew every retry period; return once the fence has closed or the Lease is taken."""
         while True:
-            await asyncio.sleep(min(self._times.retry, self.fence_left()))
+            await asyncio.sleep(min(self.times.retry, self.fence_left()))
             while (left := self.fence_left()) > 0:
                 began = self._seconds()
                 if await self._try(left):
                     break
-                if self.holder != self._identity:
+                if self.holder != self.identity:
                     return
                 # An attempt that hung has already used up its period.
                 spent = self._seconds() - began
-                pause = max(0.0, self._times.retry - spent)
+                pause = max(0.0, self.times.retry - spent)
                 await asyncio.sleep(min(pause, self.fence_left()))
             else:
                 return
@@ -261,13 +254,13 @@ class Elector:
     def _failed(self, cause: str) -> None:
         """Log why attempts fail, once for each cause and not at every retry."""
         if cause != self._failure:
-            log.warning("lease_try_failed", lease=self._name, cause=cause)
+            log.warning("lease_try_failed", lease=self.name, cause=cause)
         self._failure = cause
 
     async def _renew_at_once(self) -> bool:
         """Renew with the version last seen: one request in the normal case."""
         record = self._record
-        if record is None or record.holder != self._identity or not self.is_leader():
+        if record is None or record.holder != self.identity or not self.is_leader():
             return False
         # If this fails, `_get_and_put` finds out why.
         with suppress(KubeError):
@@ -287,11 +280,11 @@ class Elector:
 
     def _held_for(self) -> float:
         record = self._record
-        if record is None or record.holder in ("", self._identity):
+        if record is None or record.holder in ("", self.identity):
             return 0.0
-        lasts = float(record.spec.lease_duration_seconds or self._times.duration)
+        lasts = float(record.spec.lease_duration_seconds or self.times.duration)
         if not record.seen_to_change:
-            lasts += self._times.retry * (1 + _JITTER)
+            lasts += self.times.retry * (1 + _JITTER)
         return max(0.0, record.changed_at + lasts - self._seconds())
 
     async def _create(self) -> bool:
@@ -299,13 +292,13 @@ class Elector:
         document: dict[str, object] = {
             "apiVersion": f"{_GROUP}/v1",
             "kind": "Lease",
-            "metadata": {"name": self._name, "namespace": EVENT_NAMESPACE},
+            "metadata": {"name": self.name, "namespace": EVENT_NAMESPACE},
         }
         try:
             return await self._write(self._changed(document, self._spec(None)), "create")
         except (Invalid, Conflict):
             # Another replica has created it since: a PUT without a version is refused with 422.
-            log.debug("lease_made_by_another", lease=self._name)
+            log.debug("lease_made_by_another", lease=self.name)
             return False
 
     async def _put(self, record: _Record) -> bool:
@@ -314,43 +307,43 @@ class Elector:
     async def _write(self, document: dict[str, object], verb: str) -> bool:
         began = self._seconds()
         response = await self._request("PUT", verb, encode(document))
-        if self._observe(response).holder != self._identity:
+        if self._observe(response).holder != self.identity:
             raise NotJson(f"PUT {self._path}: the answer is not the Lease that was written")
         self._renewed_at = began
         return True
 
     async def _release(self) -> None:
-        if self._record is None or self._record.holder != self._identity:
+        if self._record is None or self._record.holder != self.identity:
             return
         try:
-            async with asyncio.timeout(self._times.retry):
+            async with asyncio.timeout(self.times.retry):
                 record = self._observe(await self._request("GET", "get"))
-                if record.holder != self._identity:
+                if record.holder != self.identity:
                     return
                 spec = self._spec(record)
                 spec |= {"holderIdentity": "", "leaseDurationSeconds": 1}
                 spec["acquireTime"] = spec["renewTime"]
                 await self._request("PUT", "update", encode(self._changed(record.document, spec)))
         except TimeoutError:
-            log.warning("lease_release_failed", lease=self._name, cause="no answer in time")
+            log.warning("lease_release_failed", lease=self.name, cause="no answer in time")
         except Forbidden as error:
             # Expected when the chart is uninstalled: its Role is deleted before its pods.
-            log.info("lease_not_released", lease=self._name, cause=str(error))
+            log.info("lease_not_released", lease=self.name, cause=str(error))
         except KubeError as error:
-            log.warning("lease_release_failed", lease=self._name, cause=str(error))
+            log.warning("lease_release_failed", lease=self.name, cause=str(error))
         else:
             self._record = replace(record, spec=_Spec())
-            log.info("lease_released", lease=self._name)
+            log.info("lease_released", lease=self.name)
 
     def _spec(self, record: _Record | None) -> dict[str, object]:
         """Return what this process writes to hold the Lease, after a record on it."""
-        now, before = rfc3339_micro(self._now().wall), record.spec if record else _Spec()
-        is_ours = record is not None and record.holder == self._identity
+        now, before = rfc3339_micro(self.now().wall), record.spec if record else _Spec()
+        is_ours = record is not None and record.holder == self.identity
         is_taken = record is not None and not is_ours
         return {
-            "holderIdentity": self._identity,
+            "holderIdentity": self.identity,
             # The API takes whole seconds; candidates may wait longer than configured, never less.
-            "leaseDurationSeconds": math.ceil(self._times.duration),
+            "leaseDurationSeconds": math.ceil(self.times.duration),
             "acquireTime": (before.acquire_time if is_ours else None) or now,
             "renewTime": now,
             "leaseTransitions": (before.lease_transitions or 0) + is_taken,
@@ -374,14 +367,14 @@ class Elector:
             changed_at=before.changed_at if before is not None and same else self._seconds(),
             seen_to_change=before is not None and (before.seen_to_change or not same),
         )
-        if spec.holder_identity != self._identity:
+        if spec.holder_identity != self.identity:
             text = (lease.metadata.annotations or {}).get(HANDED_ON_ANNOTATION, "")
             self.left_by_another = Left(text, spec.renew_time or "")
         return self._record
 
     def _changed(self, document: dict[str, object], spec: dict[str, object]) -> dict[str, object]:
         changed = {**document, "spec": {**_mapping(document, "spec"), **spec}}
-        text = self._hand_on()
+        text = self.hand_on()
         if text is not None:
             metadata = _mapping(document, "metadata")
             annotations = _mapping(metadata, "annotations") | {HANDED_ON_ANNOTATION: text}
@@ -391,13 +384,13 @@ class Elector:
         return changed
 
     async def _request(self, method: str, verb: str, body: bytes | None = None) -> Response:
-        response = await self._client.request(
+        response = await self.client.request(
             method,
             self._path,
             verb=verb,
             resource="leases",
             body=body,
-            timeout=self._times.patience,
+            timeout=self.times.patience,
             lease=True,
         )
         if response.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
@@ -405,7 +398,7 @@ class Elector:
         return response
 
     def _seconds(self) -> float:
-        return self._now().boot.total_seconds()
+        return self.now().boot.total_seconds()
 
 
 @asynccontextmanager

@@ -27,7 +27,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import Final
@@ -143,37 +143,32 @@ class WatchHealth:
     failures: int
 
 
+@dataclass(eq=False)
 class LiveCluster:
-    """Watches the cluster while `run` runs. Snapshots are cheap: unchanged tables are reused."""
+    """Watches the cluster while `run` runs. Snapshots are cheap: unchanged tables are reused.
 
-    def __init__(
-        self,
-        client: KubeClient,
-        settings: EvaluationSettings,
-        *,
-        on_change: Callable[[], None] = lambda: None,
-        on_page: PageTaker = lambda *_: None,
-        timing: Timing | None = None,
-        discovery_seconds: float = 30.0,
-        listed_within: float = LISTED_SECONDS,
-        namespace: str = "",
-        watch: bool = True,
-    ) -> None:
-        """`on_change` is called whenever a snapshot would differ, in addition to setting `changed`.
-        With `namespace`, only that namespace is read, with the user's rights there.
-        """
-        self.client = client
-        self.reading = ReadPlan(settings, namespace)
-        self._settings = settings
-        self._timing = timing or Timing()
+    `on_change` is called whenever a snapshot would differ, in addition to setting `changed`. With
+    `namespace`, only that namespace is read, with the user's rights there.
+    """
+
+    client: KubeClient
+    settings: EvaluationSettings
+    _: KW_ONLY
+    on_change: Callable[[], None] = lambda: None
+    on_page: PageTaker = lambda *_: None
+    timing: Timing = field(default_factory=Timing)
+    discovery_seconds: float = 30.0
+    listed_within: float = LISTED_SECONDS
+    namespace: str = ""
+    watch: bool = True
+
+    def __post_init__(self) -> None:
+        self.reading = ReadPlan(self.settings, self.namespace)
         self._started = real_now()
         self._chance = random.Random()  # noqa: S311 - jitter is no secret
         self._pauses = Backoff(
             boot_seconds, self._chance, first=_SPREAD_SECONDS, most=_MOST_SPREAD_SECONDS
         )
-        self._on_change = on_change
-        self._on_page = on_page
-        self._listed_within = listed_within
         # Pages of twenty kinds arrive together; decoding them in one go would block the loop.
         self._turn = asyncio.Lock()
         self._bytes: Counter[str] = Counter()
@@ -183,25 +178,25 @@ class LiveCluster:
             Resource[KubeObject], tuple[list[tuple[AnyInformer, int]], Table[KubeObject]]
         ] = {}
         self._discoverer = Discoverer(
-            client,
-            interval=discovery_seconds,
-            unknown_after=self._timing.unknown_after,
+            self.client,
+            interval=self.discovery_seconds,
+            unknown_after=self.timing.unknown_after,
             on_answer=self._discovered,
         )
-        self._informers = Informers(self._informer, self._changed, watch=watch)
+        self._informers = Informers(self._informer, self._changed, watch=self.watch)
         self.changed = asyncio.Event()
 
     def _informer(self, place: AnyPlace) -> AnyInformer:
         return Informer(
             self.client,
             place,
-            timing=self._timing,
+            timing=self.timing,
             chance=self._chance,
             turn=self._turn,
             in_all=self._bytes,
             on_change=lambda: self._changed(place.resource),
             on_missing=self._discoverer.ask,
-            on_page=partial(self._on_page, place),
+            on_page=partial(self.on_page, place),
         )
 
     @property
@@ -235,7 +230,7 @@ class LiveCluster:
             return
         found = frozenset(
             unserved(
-                self._settings.catalogue, current, lambda resource: current.state(str(resource))
+                self.settings.catalogue, current, lambda resource: current.state(str(resource))
             )
         )
         for each in sorted(found - self._unserved):
@@ -245,7 +240,7 @@ class LiveCluster:
 
     def _notify(self) -> None:
         self.changed.set()
-        self._on_change()
+        self.on_change()
 
     def _wanted(self) -> set[AnyPlace]:
         if self.reading.namespace:
@@ -303,7 +298,7 @@ class LiveCluster:
             informer.unconfirm()
 
     def all_listed(self) -> bool:
-        if self._seconds_since_start() >= self._listed_within:
+        if self._seconds_since_start() >= self.listed_within:
             return True
         if self.discovered.discovery.served is None:
             return False
@@ -314,7 +309,7 @@ class LiveCluster:
     async def wait_listed(self) -> None:
         while not self.all_listed():
             self.changed.clear()
-            left = max(0.0, self._listed_within - self._seconds_since_start())
+            left = max(0.0, self.listed_within - self._seconds_since_start())
             try:
                 async with asyncio.timeout(left):
                     await self.changed.wait()
@@ -407,7 +402,7 @@ class LiveCluster:
         if well_since is None:
             return False
         well = (real_now().boot - well_since.boot).total_seconds()
-        return well >= self._timing.unknown_after
+        return well >= self.timing.unknown_after
 
     def _not_watched(self, resource: Resource[KubeObject]) -> ResourceState:
         current = self.discovered
@@ -420,7 +415,7 @@ class LiveCluster:
             others = ", ".join(sorted(current.versions[resource.crd_name]))
             cause = f"{OTHER_VERSIONS} {others}, not in {', '.join(resource.versions)}"
             return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
-        late = self._seconds_since_start() >= self._timing.unknown_after
+        late = self._seconds_since_start() >= self.timing.unknown_after
         cause = UNREACHABLE if late else NOT_LISTED
         return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -67,23 +68,21 @@ class Skips(dict[Key, SkippedObject]):
             self._counts[key[0]] -= 1
 
 
+@dataclass(eq=False)
 class Store(Generic[ObjectT]):
     """The objects by namespace and name, and a counter of their changes.
 
     Many objects keep changing in fields that we do not read, such as the heartbeats of Nodes. Such
-    a change counts only with `versions_matter`, for objects that we also write.
+    a change counts only with `versions_matter`, for objects that we also write. `in_all` counts the
+    bytes of each namespace over the stores of all kinds.
     """
 
-    def __init__(
-        self,
-        resource: Resource[ObjectT],
-        *,
-        versions_matter: bool = False,
-        in_all: Counter[str] | None = None,
-    ) -> None:
-        """`in_all` counts the bytes of each namespace over the stores of all kinds."""
-        self._resource = resource
-        self._versions_matter = versions_matter
+    resource: Resource[ObjectT]
+    _: KW_ONLY
+    versions_matter: bool = False
+    in_all: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
         self.objects: dict[Key, ObjectT] = {}
         self.skipped = Skips()
         self.changes = 0
@@ -91,7 +90,6 @@ class Store(Generic[ObjectT]):
         self._values = SharedValues()
         self._bytes: dict[Key, int] = {}
         self._spent: Counter[str] = Counter()
-        self._in_all: Counter[str] = in_all if in_all is not None else Counter()
 
     def take_touched(self) -> AbstractSet[Key] | None:
         """Return the keys of objects that changed, came or went since the last call; None means
@@ -142,24 +140,24 @@ class Store(Generic[ObjectT]):
         self._forget(key)
         taken += self._values.measured(new, like)
         if self._spent[new.namespace] + taken > MOST_BYTES:
-            return skipped(self._resource, *key, cause=_TOO_MUCH)
-        if new.namespace and self._in_all[new.namespace] + taken > MOST_IN_ALL:
-            return skipped(self._resource, *key, cause=_TOO_MUCH_IN_ALL)
+            return skipped(self.resource, *key, cause=_TOO_MUCH)
+        if new.namespace and self.in_all[new.namespace] + taken > MOST_IN_ALL:
+            return skipped(self.resource, *key, cause=_TOO_MUCH_IN_ALL)
         self._spent[new.namespace] += taken
-        self._in_all[new.namespace] += taken
+        self.in_all[new.namespace] += taken
         self._bytes[key] = taken
         return new
 
     def _forget(self, key: Key) -> None:
         taken = self._bytes.pop(key, 0)
-        for counts in (self._spent, self._in_all):
+        for counts in (self._spent, self.in_all):
             counts[key[0]] -= taken
             if counts[key[0]] <= 0:
                 del counts[key[0]]
 
     def close(self) -> None:
         """Return the memory to the namespaces' shares when the kind is no longer read."""
-        self._in_all.subtract(self._spent)
+        self.in_all.subtract(self._spent)
         self._spent.clear()
         self._bytes.clear()
 
@@ -188,7 +186,7 @@ class Store(Generic[ObjectT]):
         if isinstance(content, SkippedObject):
             return self.skipped.get(key) == content
         old = self.objects.get(key)
-        if old is None or self._versions_matter:
+        if old is None or self.versions_matter:
             return False
         return _reads_equal(old, content)
 

@@ -31,6 +31,7 @@ WRITE_SECONDS: Final = 5.0
 @dataclass(frozen=True, slots=True)
 class KubeEvents:
     client: KubeClient
+    seconds: float = WRITE_SECONDS
 
     async def create_event(self, body: Mapping[str, object]) -> Event:
         return await self._write("POST", _path(EVENT_NAMESPACE), body, content_type=JSON)
@@ -80,7 +81,7 @@ class KubeEvents:
             params=params,
             body=encode(body),
             content_type=content_type,
-            timeout=WRITE_SECONDS,
+            timeout=self.seconds,
         )
 
 

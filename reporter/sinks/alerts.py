@@ -18,7 +18,7 @@ import socket
 import ssl
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
@@ -297,20 +297,17 @@ class AlertOutbox(Outbox[Sequence[Alert]]):
         return Retry.NO
 
 
+@dataclass(eq=False)
 class AlertWriter:
-    def __init__(
-        self,
-        settings: DaemonSettings,
-        *,
-        may_write: Callable[[], bool],
-        observe: Callable[[str], None],
-        now: Callable[[], datetime],
-    ) -> None:
-        self._urls = settings.alertmanager_url
-        self._api = AlertApi(settings)
-        self._may_write = may_write
-        self._observe = observe
-        self._now = now
+    settings: DaemonSettings
+    _: KW_ONLY
+    may_write: Callable[[], bool]
+    observe: Callable[[str], None]
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
+        self._urls = self.settings.alertmanager_url
+        self._api = AlertApi(self.settings)
         self._alerts: Alerts = {}
         self._outboxes: dict[Address, AlertOutbox] = {}
         self._found: dict[str, tuple[Address, ...]] = {}
@@ -351,7 +348,7 @@ class AlertWriter:
                 for address in wanted:
                     if address not in self._outboxes:
                         send = partial(self._post, session, address)
-                        outbox = AlertOutbox(send, self._may_write, self._observe)
+                        outbox = AlertOutbox(send, self.may_write, self.observe)
                         outbox.offer(self._alerts)
                         self._outboxes[address] = outbox
                         tasks[address] = group.create_task(outbox.run(), name=f"alerts {address}")
@@ -360,7 +357,7 @@ class AlertWriter:
     async def _post(
         self, session: aiohttp.ClientSession, address: Address, alerts: Sequence[Alert]
     ) -> None:
-        await self._api.post(session, address, body_of(alerts, self._now()))
+        await self._api.post(session, address, body_of(alerts, self.now()))
 
     async def _addresses(self, text: str) -> tuple[Address, ...]:
         """Return the addresses behind a URL; a name that does not resolve keeps its last ones."""

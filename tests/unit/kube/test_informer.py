@@ -39,7 +39,7 @@ async def informing(api: Collection, timing: Timing | None = None):
     informer = Informer(
         api,
         Place(resource=PODS, version="v1"),
-        timing=timing,
+        timing=timing or Timing(),
         now=virtual_now,
         on_change=lambda: changes.append(loop.time()),
         on_missing=lambda: missing.append(loop.time()),

@@ -139,7 +139,12 @@ async def electing(
     hand_on=lambda: None,
 ):
     elector = Elector(
-        api, identity=identity, now=virtual_now, times=times, chance=chance, hand_on=hand_on
+        api,
+        identity=identity,
+        now=virtual_now,
+        times=times or LeaseTimes(),
+        chance=chance,
+        hand_on=hand_on,
     )
     elector.test_log = []
     task = asyncio.create_task(
@@ -351,13 +356,13 @@ async def test_never_two_leaders(chance):
     ):
         await asyncio.sleep(10)
         cut_off.fault = "hang"
-        first._client = cut_off
+        first.client = cut_off
         for _ in range(400):
             assert not (first.is_leader() and second.is_leader())
             await asyncio.sleep(0.1)
         assert second.is_leader()
         assert not first.is_leader()
-        first._client = api
+        first.client = api
         await asyncio.sleep(10)
         assert not first.is_leader()
         assert not first.test_task.done()
@@ -503,8 +508,8 @@ async def test_deleted_lease_of_a_silent_leader_is_made_anew_after_it_would_have
     api = LeaseApi()
     async with electing(api, "a") as leader, electing(api, "b") as candidate:
         await asyncio.sleep(30)
-        leader._client = LeaseApi()
-        leader._client.fault = "hang"
+        leader.client = LeaseApi()
+        leader.client.fault = "hang"
         api.lease = None
         await asyncio.sleep(10)
         assert not candidate.is_leader()
