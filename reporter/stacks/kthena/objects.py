@@ -204,12 +204,6 @@ class ModelServing(KubeObject, frozen=True):
             return None
         return strategy.rolling_update_configuration
 
-    @property
-    def recovery_policy(self) -> str:
-        """`spec.recoveryPolicy` with the API's default."""
-        policy = self.spec.recovery_policy
-        return ROLE_RECREATE if policy is None else policy
-
 
 class ControllerRevision(KubeObject, frozen=True):
     """apps/v1 ControllerRevision of a ModelServing; `data` holds `{"data": [roles]}`."""

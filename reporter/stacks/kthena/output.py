@@ -2,17 +2,15 @@
 
 The method depends on what we own. The whole status: PUT, which needs only name, uid,
 resourceVersion and status, since spec and labels are taken from the stored object. Some fields:
-server-side apply with force, under our own field manager. Both change nothing unless the object
-still has the resourceVersion that they carry.
+server-side apply with force, under our own field manager; or a merge patch if roles must go. All
+change nothing unless the object still has the resourceVersion that they carry.
 """
 
 import re
 from collections.abc import Awaitable, Callable, Hashable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
-import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
@@ -27,19 +25,12 @@ from reporter.kube.errors import (
 )
 from reporter.kube.writes import APPLY, FIELD_MANAGER, WRITE_SECONDS
 from reporter.model.report import SkippedObject
-from reporter.model.resource import Resource
 from reporter.sinks.outbox import ANYTHING, Entry, Outbox, Refused, Retry, loop_time
 from reporter.snapshot.decode import decode_object
-from reporter.stacks.kthena.derived.status import (
-    ROLE_STATUSES,
-    ROLES_FIELDS,
-    digest,
-    our_share,
-    status_document,
-)
-from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
+from reporter.stacks.kthena.derived.status import digest, our_share, status_document
+from reporter.stacks.kthena.objects import ModelServing
 from reporter.stacks.kthena.owning import BEHIND, Answer, Method, StatusPlan, StatusWrite, own
-from reporter.stacks.output import Decision, OutputScope, OutputWriter, WriterParts
+from reporter.stacks.output import Decision, OutputScope, WriterParts
 
 _UNDECLARED: Final = re.compile(r"\.status\.(\w++)(?:[^\s:]*+: field not declared in schema)")
 
@@ -51,35 +42,15 @@ _REQUESTS: Final[Mapping[Method, tuple[str, str, str, Mapping[str, str]]]] = {
 """HTTP method, verb, content type and parameters of each way to write."""
 
 
-class FieldsUndeclaredError(KubeError):
-    """The CustomResourceDefinition lacks fields of the status, so nothing was applied."""
+async def write_status(client: KubeClient, write: StatusWrite) -> ModelServing:
+    """Write the status of a ModelServing and return the object as stored.
 
-    def __init__(self, fields: frozenset[str], message: str) -> None:
-        super().__init__(message)
-        self.fields = fields
-
-
-class _Raw(msgspec.Struct, frozen=True):
-    status: dict[str, msgspec.Raw] | None = None
-
-
-class StoredStatus(msgspec.Struct, frozen=True):
-    """The object as stored, and the names of all fields of its status."""
-
-    object: ModelServing
-    fields: frozenset[str]
-
-
-async def write_status(client: KubeClient, write: StatusWrite) -> StoredStatus:
-    """Write the status of a ModelServing and return the stored status.
-
-    PUT drops unknown fields silently, and so did server-side apply in older Kubernetes versions.
+    The API server may drop fields that the CustomResourceDefinition lacks.
 
     Raises:
-        FieldsUndeclaredError: the CustomResourceDefinition lacks a field that is applied.
         NotFound: the object is gone.
         Conflict: the object has changed, or another one has its name now.
-        Invalid: the status, or the rest of an entry that we no longer apply but others still own.
+        Invalid: the status.
         KubeError: anything else, see `errors`.
 
     """
@@ -87,26 +58,20 @@ async def write_status(client: KubeClient, write: StatusWrite) -> StoredStatus:
     ref, plural = write.object, write.resource.plural
     group, _, version = ref.api_version.rpartition("/")
     path = api_path(group, version, "namespaces", ref.namespace, plural, ref.name, "status")
-    try:
-        response = await client.request(
-            method,
-            path,
-            verb=verb,
-            resource=f"{plural}/status",
-            params={"fieldManager": FIELD_MANAGER, **params},
-            body=encode(_body(write)),
-            content_type=content_type,
-            timeout=WRITE_SECONDS,
-        )
-    except ServerError as error:
-        fields = frozenset(_UNDECLARED.findall(str(error)))
-        if not fields:
-            raise
-        raise FieldsUndeclaredError(fields, str(error)) from None
+    response = await client.request(
+        method,
+        path,
+        verb=verb,
+        resource=f"{plural}/status",
+        params={"fieldManager": FIELD_MANAGER, **params},
+        body=encode(_body(write)),
+        content_type=content_type,
+        timeout=WRITE_SECONDS,
+    )
     stored = decode_object(write.resource, response.body)
     if isinstance(stored, SkippedObject):
         raise NotJson(f"{method} {path}: the answer is no {ref.kind}: {stored.cause}")
-    return StoredStatus(stored, frozenset(response.decode(_Raw).status or ()))
+    return stored
 
 
 def _body(write: StatusWrite) -> Mapping[str, object]:
@@ -121,29 +86,6 @@ def _body(write: StatusWrite) -> Mapping[str, object]:
     return {**kind, "metadata": metadata, "status": write.status}
 
 
-def release_of(write: StatusWrite) -> StatusWrite:
-    """Return a write that replaces the roles, and so removes others whoever manages them."""
-    only = {name: write.status.get(name) or None for name in sorted(ROLES_FIELDS)}
-    return replace(write, method=Method.RELEASE, status=only)
-
-
-def _leaves_more(write: StatusWrite, stored: ModelServingStatus) -> bool:
-    """Return True if an apply left roles that it does not name.
-
-    Roles that others own stay, and so do those that we wrote by PUT before the setting was changed
-    from full to roles.
-    """
-    if write.method is not Method.APPLY or ROLE_STATUSES in write.left_out:
-        return False
-    applied = msgspec.convert(write.status, ModelServingStatus)
-    ours, theirs = (
-        {(each.serving_group_name, each.role_name, each.role_id) for each in one or ()}
-        for one in (applied.role_statuses, stored.role_statuses)
-    )
-    omits = stored.role_statuses_omitted and not applied.role_statuses_omitted
-    return bool(omits or theirs - ours)
-
-
 class StatusWriter(Outbox[StatusWrite]):
     """Sends the writes of the latest plan.
 
@@ -152,35 +94,13 @@ class StatusWriter(Outbox[StatusWrite]):
     """
 
     def __init__(
-        self,
-        write: Callable[[StatusWrite], Awaitable[StoredStatus]],
-        may_write: Callable[[], bool],
-        observe: Callable[[Method, str], None],
-        *,
-        changed: Callable[[], None],
-        outdated: Callable[[Resource[ModelServing]], None],
+        self, write: Callable[[StatusWrite], Awaitable[ModelServing]], parts: WriterParts
     ) -> None:
-        """Create a writer.
-
-        Args:
-            write: sends a request.
-            may_write: called before each request.
-            observe: called with the method and the outcome of each request: written, unchanged,
-                pruned (the CRD lacks fields), conflict, gone, refused, failed.
-            changed: called when a new plan is needed although the watch reports nothing.
-            outdated: called with a resource whose watch does not show the stored state.
-        """
-        super().__init__("statuses", may_write)
-        self._write = write
-        self._observe = observe
-        self._changed = changed
-        self._outdated = outdated
+        super().__init__("statuses", parts.may_write)
+        self._write, self._parts = write, parts
+        self._writes = status_counter(parts.registry, lambda: self.waiting)
         self._answers: dict[str, tuple[Answer, float]] = {}
-        self._number = 0
         self._refused: Refused[Hashable] = Refused()
-        self._denied: Refused[Hashable] = Refused()
-        self._released: Refused[Hashable] = Refused()
-        self._shared: set[str] = set()
 
     def answers(self) -> dict[str, Answer]:
         """Return the last answer for each object, by uid."""
@@ -188,103 +108,76 @@ class StatusWriter(Outbox[StatusWrite]):
 
     def offer(self, plan: object) -> None:
         """Replace the waiting writes by those of a new plan, and forget objects that are gone."""
-        if not isinstance(plan, StatusPlan):
+        if not isinstance(plan, dict):
             return
-        self._answers = {uid: each for uid, each in self._answers.items() if uid in plan.objects}
-        self._shared &= plan.objects
-        for each in (self._refused, self._denied, self._released):
-            each.tidy()
+        self._answers = {uid: each for uid, each in self._answers.items() if uid in plan}
+        self._refused.tidy()
+        writes: StatusPlan = plan
         self._replace(
-            Entry(write.object.uid, write)
-            for write in plan.writes
-            if not self._refused.covers(write.object.uid, write.asked)
-            and not self._denied.covers((write.object.uid, write.version))
+            Entry(uid, write)
+            for uid, write in writes.items()
+            if write is not None
+            and not self._refused.covers(uid, write.asked)
+            and not self._refused.covers((uid, write.version))
         )
 
     def forget(self) -> None:
         """Drop the waiting writes and forget all answers: another replica may lead by now."""
         self.drop()
         self._answers = {}
-        self._shared = set()
 
     async def _send(self, write: StatusWrite) -> Retry:
         uid = write.object.uid
-        request = release_of(write) if uid in self._shared else write
-        if request.method is Method.RELEASE:
-            self._released.leave((uid, request.asked))
         try:
-            stored = await self._write(request)
+            stored = await self._write(write)
         except (Conflict, NotFound) as error:
-            if not self._denied.note((uid, request.version), ANYTHING, error):
-                self._outdated(request.resource)
-            self._observe(request.method, "gone" if isinstance(error, NotFound) else "conflict")
-        except FieldsUndeclaredError as error:
-            self._note(request, None, tuple(sorted(error.fields)))
-            self._observe(request.method, "pruned")
-            self._changed()
+            if not self._refused.note((uid, write.version), ANYTHING, error):
+                self._parts.outdated(write.resource)
+            self._observe(write, "gone" if isinstance(error, NotFound) else "conflict")
         except (Invalid, Forbidden) as error:
-            self._observe(request.method, "refused")
-            self._refuse(request, error)
+            # An invalid status may change to a valid one; without the right to write, none is
+            # accepted.
+            asked = ANYTHING if isinstance(error, Forbidden) else write.asked
+            if self._refused.note(uid, asked, error):
+                self._log.error("status_refused", object=str(write.object), error=str(error))
+            self._observe(write, "refused")
         except KubeError as error:
-            self._observe(write.method, "failed")
-            self._fail("status_not_written", error)
-            return Retry.LAST
+            undeclared = _UNDECLARED.findall(str(error)) if isinstance(error, ServerError) else []
+            if not undeclared:
+                self._observe(write, "failed")
+                self._fail("status_not_written", error)
+                return Retry.LAST
+            self._heard(write, None, tuple(sorted({*undeclared})))
         else:
             self._backoff.reset()
-            self._shared.discard(uid)
-            self._observe(request.method, self._stored(request, stored))
+            share = our_share(status_document(stored.status), whole=True, without=write.left_out)
+            named = (name for name, value in write.status.items() if value)
+            self._heard(write, stored, tuple(sorted(name for name in named if name not in share)))
         return Retry.NO
 
-    def _refuse(self, write: StatusWrite, error: KubeError) -> None:
-        uid, is_forbidden = write.object.uid, isinstance(error, Forbidden)
-        was_released = self._released.covers((uid, write.asked))
-        if write.method is Method.APPLY and not is_forbidden and not was_released:
-            # Others own parts of entries that we no longer apply, and the rest of such an entry is
-            # invalid.
-            self._queue.insert(0, Entry(uid, release_of(write)))
-        # An invalid status may change to a valid one; without the right to write, none is accepted.
-        elif self._refused.note(uid, ANYTHING if is_forbidden else write.asked, error):
-            self._log.error("status_refused", object=str(write.object), error=str(error))
-
-    def _stored(self, write: StatusWrite, stored: StoredStatus) -> str:
-        named = (name for name, value in write.status.items() if value)
-        pruned = tuple(sorted(name for name in named if name not in stored.fields))
-        was_released = self._released.covers((write.object.uid, write.asked))
-        is_shared = not was_released and _leaves_more(write, stored.object.status)
-        if is_shared:
-            # The next write removes the roles that others own; this one settled nothing.
-            self._shared.add(write.object.uid)
-            write = replace(write, asked="")
-        answer = self._note(write, stored, pruned)
-        is_changed = answer.before != answer.version
-        if (pruned or is_shared) and not is_changed:  # then the watch reports nothing
-            self._changed()
-        if pruned:
-            return "pruned"
-        if not is_changed and answer.stored == answer.asked:
-            self._outdated(write.resource)  # All of it was stored; the watch showed less.
-        return "written" if is_changed else "unchanged"
-
-    def _note(
-        self, write: StatusWrite, stored: StoredStatus | None, pruned: tuple[str, ...]
-    ) -> Answer:
-        self._number += 1
+    def _heard(
+        self, write: StatusWrite, stored: ModelServing | None, pruned: tuple[str, ...]
+    ) -> None:
+        """Keep the answer for the next pass; nothing is stored if fields are not declared."""
         version, left = write.version, None
         if stored is not None:
-            version = stored.object.metadata.resource_version
-            status = status_document(stored.object.status)
-            left = digest(our_share(status, whole=write.method is Method.REPLACE))
-        answer = Answer(
-            number=self._number,
-            before=write.version,
-            version=version,
-            stored=left,
-            asked=write.asked,
-            left_out=write.left_out,
-            pruned=pruned,
-        )
+            version, status = stored.metadata.resource_version, status_document(stored.status)
+            whole = write.method is Method.REPLACE
+            left = digest(our_share(status, whole=whole, without=write.left_out))
+        answer = Answer(write.version, version, left, write.asked, write.left_out, pruned)
         self._answers[write.object.uid] = answer, loop_time() + BEHIND.total_seconds()
-        return answer
+        is_changed = version != write.version
+        if pruned:
+            if not is_changed:  # then the watch reports nothing
+                self._parts.changed()
+            self._observe(write, "pruned")
+            return
+        if not is_changed and left == write.asked:
+            self._parts.outdated(write.resource)  # All of it was stored; the watch showed less.
+        self._observe(write, "written" if is_changed else "unchanged")
+
+    def _observe(self, write: StatusWrite, outcome: str) -> None:
+        self._writes.labels(write.method, outcome).inc()
 
     def _is_made(self, write: StatusWrite) -> bool:
         answer, until = self._answers.get(write.object.uid, (None, 0.0))
@@ -318,16 +211,8 @@ class KthenaOutput:
             answers if isinstance(answers, dict) else {},
         )
 
-    def writer(self, parts: WriterParts) -> OutputWriter:
-        written = status_counter(parts.registry, lambda: writer.waiting)
-        writer = StatusWriter(
-            partial(write_status, parts.client),
-            parts.may_write,
-            lambda method, outcome: written.labels(method, outcome).inc(),
-            changed=parts.changed,
-            outdated=parts.outdated,
-        )
-        return writer
+    def writer(self, parts: WriterParts) -> StatusWriter:
+        return StatusWriter(partial(write_status, parts.client), parts)
 
 
 OUTPUT: Final = KthenaOutput()

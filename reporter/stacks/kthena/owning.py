@@ -21,12 +21,10 @@ history.
 What fails, and why the memory has the fields that it has:
 
 * Judging a snapshot that is older than our own write. It looks like a foreign change, so a pass
-  waits until the watch returns the write (`Act.WAIT`).
+  waits until the watch returns the write.
 * Expecting the answer to a write before its watch event. The watch may be faster, so digests of
   planned writes are kept until they are answered.
 * Ordering resource versions. They are opaque, so they are compared for equality only.
-* Trusting a watch that was opened before a field was added to the CRD: it may keep omitting that
-  field. At the version that our own write created, the API server's answer counts.
 * Writing until the stored status equals the wanted one. The API server may complete what it stores;
   the same wanted status is not written again.
 
@@ -35,11 +33,14 @@ wanted one is written once, and any other is not touched.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from operator import is_
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
 
 from reporter.catalogue.resources import COMPONENT
 from reporter.model.finding import Derived, Document, Finding
@@ -50,8 +51,8 @@ from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena import reasons
 from reporter.stacks.kthena.derived.facts import CHILDREN
-from reporter.stacks.kthena.derived.status import ROLE_STATUSES, digest, our_share, status_document
-from reporter.stacks.kthena.objects import ModelServing
+from reporter.stacks.kthena.derived.status import ROLES_FIELDS, digest, our_share, status_document
+from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
 from reporter.stacks.kthena.settings import KthenaDaemonSettings, StatusOwnership
 from reporter.stacks.output import Decision, OutputScope
 from reporter.workload.components import namespace_ref
@@ -59,137 +60,22 @@ from reporter.workload.components import namespace_ref
 LONGEST: Final = timedelta(minutes=10)
 """The longest time to stand back, and between retries of a dropped field."""
 
-TWICE: Final = 2
-"""How many foreign changes within a resync are a fight, so that we stand back."""
-
 BEHIND: Final = timedelta(minutes=2)
 """How long the watch may take to bring our own write back."""
 
 AT_ONCE: Final = 40
-"""How many writes of one object may be sent without a pause within a minute."""
+"""How many writes of one object may be sent without a pause."""
 
 PAUSE: Final = timedelta(seconds=6)
-"""The shortest time between further writes, which allows 10 a minute."""
+"""The time between further writes, which allows 10 a minute."""
 
 NEVER: Final = timedelta(days=-36_500)
 """A time on the boot clock before all others."""
 
-_MINUTE: Final = timedelta(minutes=1)
+_BURST: Final = (AT_ONCE - 1) * PAUSE
 _PLANNED: Final = 4
 _NO_SHARE: Final = digest({})
 _MANAGER_BYTES: Final = 128
-
-
-class TroubleKind(StrEnum):
-    """Why we do not own a status: others keep changing it, or the API server drops fields."""
-
-    CONTESTED = "contested"
-    PRUNED = "pruned"
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """A status that we should own but do not."""
-
-    kind: TroubleKind
-    since: datetime
-    fields: tuple[str, ...]  # paths such as `status.roleStatuses`
-    manager: str = ""  # another field manager that writes this status
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The API server's answer to our last write of an object."""
-
-    number: int  # larger for later answers
-    before: str  # the version that was overwritten
-    version: str  # the version after the write; the same if nothing changed
-    stored: str | None  # digest of our share in the answer; None if nothing was stored
-    asked: str  # digest of what was written
-    left_out: tuple[str, ...] = ()  # fields not written because they were dropped before
-    pruned: tuple[str, ...] = ()  # fields that were written but are not in the answer
-
-
-@dataclass(frozen=True, slots=True)
-class RewriteInterval:
-    """A back-off that doubles, from one resync up to `LONGEST`."""
-
-    level: int = 0
-    wait: timedelta = timedelta()
-    until: timedelta = NEVER
-    since: datetime | None = None
-
-    def raised(self, now: Instant, resync: timedelta) -> "RewriteInterval":
-        """Return the next longer back-off, starting now."""
-        wait = min(LONGEST, self.wait * 2 or resync)
-        return RewriteInterval(self.level + 1, wait, now.boot + wait, self.since or now.wall)
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Digests of our share with their inputs; a pass with the same inputs reuses them."""
-
-    sources: tuple[object, ...]
-    found: str  # the stored share
-    kept: str  # the stored share without the fields that are left out
-    wanted: str  # the wanted share without them
-
-
-@dataclass(frozen=True, slots=True)
-class Ownership:
-    """The memory of one object; times are on the boot clock."""
-
-    answer: Answer | None = None  # the last answer that was processed
-    ours: str = ""  # digest of our share as our last write left it
-    asked: str = ""  # digest of what that write asked for
-    planned: tuple[str, ...] = ()  # digests of planned writes that are not answered yet
-    seen: str = ""  # digest of our share when it was last looked at
-    counted: str = ""  # version of the last foreign change that was counted
-    changes: tuple[timedelta, ...] = ()  # foreign changes of our share in the last resync
-    wrote: timedelta = NEVER  # when the answer to our last write was processed
-    stirred: timedelta = NEVER  # last foreign change, or our first write after standing back
-    contest: RewriteInterval = RewriteInterval()  # how long to stand back
-    pruned: tuple[str, ...] = ()  # fields that the API server drops
-    pruning: RewriteInterval = RewriteInterval()  # when to retry them
-    manager: str = ""  # another field manager that writes this status
-    writes: tuple[timedelta, ...] = ()  # our writes within the last minute
-    compared: Compared | None = field(default=None, repr=False, compare=False)
-
-    def troubles(self, *, whole: bool) -> tuple[Trouble, ...]:
-        """Return the troubles that keep us from owning this status."""
-        found = []
-        if self.contest.since is not None:
-            what = ("status",) if whole else ("status.roleStatuses",)
-            found.append(Trouble(TroubleKind.CONTESTED, self.contest.since, what, self.manager))
-        if self.pruned and self.pruning.since is not None:
-            fields = tuple(f"status.{name}" for name in self.pruned)
-            found.append(Trouble(TroubleKind.PRUNED, self.pruning.since, fields))
-        return tuple(found)
-
-    def pause(self, now: Instant) -> timedelta | None:
-        """Return how long the next write must wait, or None if it need not wait."""
-        recent = [each for each in self.writes if now.boot - each < _MINUTE]
-        if len(recent) < AT_ONCE or now.boot - recent[-1] >= PAUSE:
-            return None
-        return recent[-1] + PAUSE - now.boot
-
-
-class Act(StrEnum):
-    AGREES = "agrees"
-    WRITE = "write"
-    STAND_BACK = "stand back"
-    PACED = "paced"
-    """The status was written too often within a minute; the next write must wait."""
-
-    WAIT = "wait"
-    """The watch has not returned our own write yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    act: Act
-    wait: timedelta | None = None  # time until the verdict may change by itself
-    left_out: tuple[str, ...] = ()  # fields not to write because the API server drops them
 
 
 class Method(StrEnum):
@@ -202,7 +88,9 @@ class Method(StrEnum):
     RELEASE = "release"
     """A merge patch replaces the roles, which removes other roles whoever manages them.
 
-    Parts that it does not change keep their managers, and the roles are never missing.
+    An apply would leave those that others own, and those that we wrote by PUT before the setting
+    was changed from full to roles. Parts that it does not change keep their managers, and the roles
+    are never missing.
     """
 
 
@@ -230,18 +118,181 @@ class Claim:
         return self.modelserving.metadata.resource_version
 
     def write(self, left_out: tuple[str, ...], now: datetime, *, whole: bool) -> StatusWrite:
-        part = our_share(self.derived.dated(now).status, whole=whole, without=left_out)
-        # An apply spells out an empty list of roles, because an empty status is refused.
-        status = part if whole or ROLE_STATUSES in left_out else {ROLE_STATUSES: [], **part}
+        share = our_share(self.derived.dated(now).status, whole=whole, without=left_out)
+        method, status = Method.REPLACE if whole else Method.APPLY, share
+        if not whole and _removes(self.modelserving.status, share):
+            method, status = Method.RELEASE, {**dict.fromkeys(sorted(ROLES_FIELDS)), **share}
         return StatusWrite(
             resource=self.resource,
             object=replace(self.derived.object, uid=self.modelserving.metadata.uid),
-            method=Method.REPLACE if whole else Method.APPLY,
+            method=method,
             version=self.version,
             status=status,
-            asked=digest(part),
+            asked=digest(share),
             left_out=left_out,
         )
+
+
+def _removes(stored: ModelServingStatus, share: Document) -> bool:
+    """Return True if our share lacks a role that is stored, or the number of those left out."""
+    wanted = msgspec.convert(share, ModelServingStatus)
+    before, after = (
+        {(each.serving_group_name, each.role_name, each.role_id) for each in one or ()}
+        for one in (stored.role_statuses, wanted.role_statuses)
+    )
+    omits = stored.role_statuses_omitted and not wanted.role_statuses_omitted
+    return bool(omits or before - after)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """The API server's answer to our last write of an object."""
+
+    before: str  # the version that was overwritten
+    version: str  # the version after the write; the same if nothing changed
+    stored: str | None  # digest of our share in the answer; None if nothing was stored
+    asked: str  # digest of what was written
+    left_out: tuple[str, ...] = ()  # fields not written because they were dropped before
+    pruned: tuple[str, ...] = ()  # fields that were written but are not in the answer
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteInterval:
+    """A back-off that doubles, from one resync up to `LONGEST`."""
+
+    wait: timedelta = timedelta()  # 0 if it never began
+    until: timedelta = NEVER
+    since: datetime | None = None
+
+    def raised(self, now: Instant, resync: timedelta) -> "RewriteInterval":
+        """Return the next longer back-off, starting now."""
+        wait = min(LONGEST, self.wait * 2 or resync)
+        return RewriteInterval(wait, now.boot + wait, self.since or now.wall)
+
+
+class Compared(NamedTuple):
+    """Digests of our share with their inputs; a pass with the same inputs reuses them."""
+
+    sources: tuple[object, ...] = ()
+    found: str = ""  # the stored share, without the fields that are left out
+    wanted: str = ""  # the wanted share without them
+
+
+class Verdict(NamedTuple):
+    write: StatusWrite | None = None
+    wait: timedelta | None = None  # time until the verdict may change by itself
+
+
+@dataclass(slots=True)
+class Ownership:
+    """The memory of one object; times are on the boot clock."""
+
+    answer: Answer | None = None  # the last answer that was processed
+    ours: str = ""  # digest of our share as our last write left it
+    asked: str = ""  # digest of what that write asked for
+    planned: tuple[str, ...] = ()  # digests of planned writes that are not answered yet
+    seen: str = ""  # digest of our share when it was last looked at
+    counted: str = ""  # version of the last foreign change that was counted
+    wrote: timedelta = NEVER  # when the answer to our last write was processed
+    stirred: timedelta = NEVER  # last foreign change, or our first write after standing back
+    contest: RewriteInterval = RewriteInterval()  # how long to stand back
+    pruned: tuple[str, ...] = ()  # fields that the API server drops
+    pruning: RewriteInterval = RewriteInterval()  # when to retry them
+    manager: str = ""  # another field manager that writes this status
+    paced: timedelta = NEVER  # when our writes would be over had each been followed by a pause
+    compared: Compared = field(default=Compared(), repr=False, compare=False)
+
+    def hear(self, answer: Answer, now: Instant, resync: timedelta) -> None:
+        self.answer = answer
+        self.planned = _after(self.planned, answer.asked)
+        self.pruned = tuple(sorted({*answer.left_out, *answer.pruned}))
+        if answer.pruned:
+            self.pruning = self.pruning.raised(now, resync)
+        elif not self.pruned:
+            self.pruning = RewriteInterval()
+        if answer.stored is None:
+            return
+        self.ours = self.seen = answer.stored
+        self.asked, self.wrote = answer.asked, now.boot
+        self.paced = max(self.paced, now.boot) + PAUSE
+        # The first write after standing back restarts the quiet time; our later writes do not.
+        if self.contest.wait and self.stirred < self.contest.until:
+            self.stirred = now.boot
+
+    def compare(self, claim: Claim, left_out: tuple[str, ...], *, whole: bool) -> tuple[str, str]:
+        """Return the digests of the stored and of the wanted share."""
+        sources = (claim.modelserving.status, claim.derived.status, left_out)
+        before = self.compared
+        if len(before.sources) != len(sources) or not all(map(is_, before.sources, sources)):
+            found, wanted = (
+                digest(our_share(each, whole=whole, without=left_out))
+                for each in (status_document(claim.modelserving.status), claim.derived.status)
+            )
+            self.compared = Compared(sources, found, wanted)
+        return self.compared[1:]
+
+    def look(
+        self, claim: Claim, found: str, *, now: Instant, resync: timedelta, tolerated: bool
+    ) -> None:
+        """Record the stored share, and count the change if it is foreign."""
+        if found in self.planned:
+            # The watch has returned our write before its answer came.
+            self.ours = self.asked = found
+            self.planned = _after(self.planned, found)
+        is_foreign = self.ours and found not in {self.seen, self.ours}
+        self.seen = found
+        if not is_foreign or tolerated or claim.version == self.counted:
+            return
+        # After a fight a single foreign change is enough; while we stand back, none is a fight.
+        is_fight = bool(self.contest.wait) or now.boot - self.stirred <= resync
+        if is_fight and now.boot >= self.contest.until:
+            self.contest = self.contest.raised(now, resync)
+        self.counted, self.stirred = claim.version, now.boot
+        self.manager = claim.modelserving.status_manager_beside(COMPONENT) or self.manager
+
+    def rest(self, now: Instant, resync: timedelta) -> None:
+        """End a contest once the wanted share has stayed for a while."""
+        quiet = now.boot - self.stirred
+        if quiet >= max(resync, self.contest.wait):
+            self.contest = RewriteInterval()
+        elif quiet >= resync:
+            self.contest = replace(self.contest, since=None)
+
+    def findings(self, ref: ObjectRef, snapshot: Snapshot, *, whole: bool) -> Iterator[Finding]:
+        """Yield a finding for each cause that keeps us from owning this status."""
+        told: list[tuple[str, str, datetime, int]] = []
+        if self.contest.since is not None:
+            cause = f"somebody else keeps changing {'status' if whole else 'status.roleStatuses'}"
+            manager = cut(clean(self.manager), _MANAGER_BYTES)
+            others = f' (field manager "{manager}" writes it too)' if manager else ""
+            text = (
+                f"{cause} back{others}, so the status reporter writes it "
+                "less often, in the end every 10 minutes; let only one of the two own it"
+            )
+            told.append((cause, text, self.contest.since, 1))
+        if self.pruned and self.pruning.since is not None:
+            fields = " and ".join(f"status.{name}" for name in self.pruned)
+            cause = f"the CustomResourceDefinition lacks {fields}"
+            text = f"{fields} cannot be written, because {cause}; add it there"
+            told.append((cause, text, self.pruning.since, 0))
+        for cause, text, since, severity in told:
+            yield Finding(
+                reason=reasons.STATUS_NOT_OWNED,
+                subject=Subject(reasons.MODELSERVING_KIND, ref.namespace, ref.name),
+                involved=namespace_ref(snapshot, ref.namespace),
+                related=ref,
+                message=cut(
+                    clean(f"ModelServing {ref.namespace}/{ref.name}: {text}"), MESSAGE_BYTES
+                ),
+                cause=cause,
+                severity=severity,
+                transition=since,
+                exempt=True,
+            )
+
+
+def _after(planned: tuple[str, ...], asked: str) -> tuple[str, ...]:
+    return planned[planned.index(asked) + 1 :] if asked in planned else planned
 
 
 def judge(
@@ -264,128 +315,33 @@ def judge(
         resync: two foreign changes within this time are a fight.
 
     """
-    known = _heard(memory or Ownership(), answer, now, resync=resync)
-    answer = known.answer
-    if answer is not None and answer.version != answer.before == claim.version:
-        wait = known.wrote + BEHIND - now.boot
-        if wait > timedelta():
-            return known, Verdict(Act.WAIT, wait)
+    known = copy(memory) if memory is not None else Ownership()
+    if answer is not None and answer is not known.answer:
+        known.hear(answer, now, resync)
+    last, behind = known.answer, known.wrote + BEHIND
+    if last is not None and last.version != last.before == claim.version and now.boot < behind:
+        return known, Verdict(wait=behind - now.boot)
     left_out = known.pruned if now.boot < known.pruning.until else ()
-    compared = _compared(known.compared, claim, left_out, whole=whole)
-    found, kept, wanted = compared.found, compared.kept, compared.wanted
-    if answer and answer.version == claim.version and not answer.pruned and not left_out:
-        # Nobody has written since, so the share is stored as our last write left it.
-        found, kept = answer.stored or found, answer.stored or kept
+    found, wanted = known.compare(claim, left_out, whole=whole)
     # The API server may drop or complete what it stores, so this may be what it made of the same
     # wanted share. Only fields that it dropped entirely are retried from time to time.
     is_settled = bool(known.ours) and (found, wanted) == (known.ours, known.asked)
-    agrees = kept == wanted or (is_settled and (not known.pruned or bool(left_out)))
-    if compared is not known.compared:
-        known = replace(known, compared=compared)
+    agrees = found == wanted or (is_settled and (not known.pruned or bool(left_out)))
     is_loss = not whole and found == _NO_SHARE
-    known = _looked_at(known, claim, found, now=now, resync=resync, tolerated=agrees or is_loss)
+    known.look(claim, found, now=now, resync=resync, tolerated=agrees or is_loss)
     if agrees:
-        retry = known.pruning.until - now.boot if left_out else None
-        return _quiet(known, now, resync), Verdict(Act.AGREES, retry)
-    if now.boot < known.contest.until:
-        return known, Verdict(Act.STAND_BACK, known.contest.until - now.boot)
-    if (pause := known.pause(now)) is not None:
-        return known, Verdict(Act.PACED, pause)
+        known.rest(now, resync)
+        return known, Verdict(wait=known.pruning.until - now.boot if left_out else None)
+    not_before = max(known.contest.until, known.paced - _BURST)
+    if now.boot < not_before:
+        return known, Verdict(wait=not_before - now.boot)
     if known.planned[-1:] != (wanted,):
-        known = replace(known, planned=(*known.planned, wanted)[-_PLANNED:])
-    return known, Verdict(Act.WRITE, left_out=left_out)
+        known.planned = (*known.planned, wanted)[-_PLANNED:]
+    return known, Verdict(claim.write(left_out, now.wall, whole=whole))
 
 
-def _compared(
-    before: Compared | None, claim: Claim, left_out: tuple[str, ...], *, whole: bool
-) -> Compared:
-    """Return the digests, or those of the last pass if it compared the same objects."""
-    sources = (claim.modelserving.status, claim.derived.status, left_out)
-    if before is not None and all(map(is_, before.sources, sources)):
-        return before
-    stored = status_document(claim.modelserving.status)
-    found = digest(our_share(stored, whole=whole))
-    kept = digest(our_share(stored, whole=whole, without=left_out)) if left_out else found
-    wanted = digest(our_share(claim.derived.status, whole=whole, without=left_out))
-    return Compared(sources, found, kept, wanted)
-
-
-def _heard(
-    known: Ownership, answer: Answer | None, now: Instant, *, resync: timedelta
-) -> Ownership:
-    if answer is None or (known.answer is not None and answer.number <= known.answer.number):
-        return known
-    dropped = tuple(sorted({*answer.left_out, *answer.pruned}))
-    pruning = known.pruning.raised(now, resync) if answer.pruned else known.pruning
-    known = replace(
-        known,
-        answer=answer,
-        planned=_after(known.planned, answer.asked),
-        pruned=dropped,
-        pruning=pruning if dropped else RewriteInterval(),
-    )
-    if answer.stored is None:
-        return known
-    known = replace(
-        known,
-        ours=answer.stored,
-        asked=answer.asked,
-        seen=answer.stored,
-        wrote=now.boot,
-        writes=(*(each for each in known.writes if now.boot - each < _MINUTE), now.boot),
-    )
-    if answer.before == answer.version == known.counted and answer.stored == answer.asked:
-        # The wanted share was stored already: the watch showed less, and nobody had changed it.
-        known = replace(known, changes=known.changes[:-1])
-    # The first write after standing back restarts the quiet time; our later writes do not.
-    is_retry = known.contest.level and known.stirred < known.contest.until
-    return replace(known, stirred=now.boot) if is_retry else known
-
-
-def _after(planned: tuple[str, ...], asked: str) -> tuple[str, ...]:
-    return planned[planned.index(asked) + 1 :] if asked in planned else planned
-
-
-def _looked_at(
-    known: Ownership, claim: Claim, found: str, *, now: Instant, resync: timedelta, tolerated: bool
-) -> Ownership:
-    """Record the stored share, and count the change if it is foreign."""
-    if found in known.planned:
-        # The watch has returned our write before its answer came.
-        known = replace(known, ours=found, asked=found, planned=_after(known.planned, found))
-    is_foreign = known.ours and found not in {known.seen, known.ours}
-    if found != known.seen:
-        known = replace(known, seen=found)
-    if not is_foreign or tolerated or claim.version == known.counted:
-        return known
-    manager = claim.modelserving.status_manager_beside(COMPONENT) or known.manager
-    known = replace(known, counted=claim.version, stirred=now.boot, manager=manager)
-    if now.boot < known.contest.until:
-        return known  # While we stand back, foreign changes are no fight.
-    recent = (*(each for each in known.changes if now.boot - each <= resync), now.boot)
-    # After a fight a single foreign change is enough.
-    if len(recent) < TWICE and not known.contest.level:
-        return replace(known, changes=recent)
-    return replace(known, changes=(), contest=known.contest.raised(now, resync))
-
-
-def _quiet(known: Ownership, now: Instant, resync: timedelta) -> Ownership:
-    """End a contest once the wanted share has stayed for a while."""
-    contest = known.contest
-    quiet = now.boot - known.stirred
-    if not contest.level or quiet < resync:
-        return known
-    if quiet >= contest.wait:
-        return replace(known, contest=RewriteInterval())
-    return replace(known, contest=replace(contest, since=None)) if contest.since else known
-
-
-@dataclass(frozen=True, slots=True)
-class StatusPlan:
-    """The writes to send, and the uids of the objects that exist."""
-
-    writes: tuple[StatusWrite, ...] = ()
-    objects: frozenset[str] = frozenset()
+StatusPlan: TypeAlias = dict[str, StatusWrite | None]
+"""The write to send for each object that exists, if any, by uid."""
 
 
 def own(
@@ -407,32 +363,22 @@ def own(
     whole = settings.modelserving_status is StatusOwnership.FULL
     resync = timedelta(seconds=settings.resync_seconds)
     memory: dict[str, Ownership] = {}
-    writes: list[StatusWrite] = []
+    plan: StatusPlan = {}
     findings: list[Finding] = []
     waits: list[timedelta] = []
     for claim in _claims(scope.derived, scope.snapshot):
         uid = claim.modelserving.metadata.uid
-        known, verdict = judge(
+        memory[uid], (plan[uid], wait) = judge(
             before.get(uid), claim, answers.get(uid), now=scope.now, whole=whole, resync=resync
         )
-        memory[uid] = known
-        findings += (
-            ownership_finding(claim.derived.object, trouble, scope.snapshot)
-            for trouble in known.troubles(whole=whole)
-        )
-        if verdict.act is Act.WRITE:
-            writes.append(claim.write(verdict.left_out, scope.now.wall, whole=whole))
-        if verdict.wait is not None:
-            waits.append(verdict.wait)
+        waits += () if wait is None else (wait,)
+        findings += memory[uid].findings(claim.derived.object, scope.snapshot, whole=whole)
     rests_on = (reasons.MODELSERVINGS, reasons.MODELSERVINGS_FORMER, *CHILDREN)
     states = (scope.snapshot.state(each) for each in rests_on if scope.snapshot.known(each))
     if not all(each.confirmed for each in states):
         return Decision(memory=before, findings=tuple(findings))
     return Decision(
-        memory=memory,
-        plan=StatusPlan(tuple(writes), frozenset(memory)),
-        findings=tuple(findings),
-        next_in=min(waits, default=None),
+        memory=memory, plan=plan, findings=tuple(findings), next_in=min(waits, default=None)
     )
 
 
@@ -447,30 +393,3 @@ def _claims(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[Claim]:
             found = snapshot[resource].get(each.object.namespace, each.object.name)
             if found is not None and not found.deleting:
                 yield Claim(resource, found, each)
-
-
-def ownership_finding(ref: ObjectRef, trouble: Trouble, snapshot: Snapshot) -> Finding:
-    """Return the finding for a trouble with the status of one ModelServing."""
-    fields = " and ".join(trouble.fields)
-    if trouble.kind is TroubleKind.PRUNED:
-        cause = f"the CustomResourceDefinition lacks {fields}"
-        text = f"{fields} cannot be written, because {cause}; add it there"
-    else:
-        cause = f"somebody else keeps changing {fields}"
-        manager = cut(clean(trouble.manager), _MANAGER_BYTES)
-        others = f' (field manager "{manager}" writes it too)' if manager else ""
-        text = (
-            f"{cause} back{others}, so the status reporter writes it "
-            "less often, in the end every 10 minutes; let only one of the two own it"
-        )
-    return Finding(
-        reason=reasons.STATUS_NOT_OWNED,
-        subject=Subject(reasons.MODELSERVING_KIND, ref.namespace, ref.name),
-        involved=namespace_ref(snapshot, ref.namespace),
-        related=ref,
-        message=cut(clean(f"ModelServing {ref.namespace}/{ref.name}: {text}"), MESSAGE_BYTES),
-        cause=cause,
-        severity=int(trouble.kind is TroubleKind.CONTESTED),
-        transition=trouble.since,
-        exempt=True,
-    )

@@ -4,6 +4,7 @@ The order is from cause to symptom: an invalid spec, pods that no node has room 
 not start, pods that do not terminate, a rollout that waits for them, a group that is not ready.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -29,12 +30,9 @@ MODELSERVINGS: Final = Resource(
     type=objects.ModelServing, purpose="ModelServings, and the status that they should have",
     stack=STACK, subject_kind=MODELSERVING_KIND, slim=without_templates,
 )  # fmt: skip
-MODELSERVINGS_FORMER: Final = Resource(
-    group="workload.volcano.sh", versions=("v1alpha1",), plural="modelservings",
-    kind="ModelServing", namespaced=True, custom=True,
-    type=objects.ModelServing, purpose="the same, in their former API group",
-    stack=STACK, subject_kind=MODELSERVING_KIND, slim=without_templates,
-)  # fmt: skip
+MODELSERVINGS_FORMER: Final = replace(
+    MODELSERVINGS, group="workload.volcano.sh", purpose="the same, in their former API group"
+)
 PODGROUPS: Final = Resource(
     group="scheduling.volcano.sh", versions=("v1beta1",), plural="podgroups", kind="PodGroup",
     namespaced=True, custom=True,

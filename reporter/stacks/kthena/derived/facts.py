@@ -97,7 +97,6 @@ class InstanceState:
     listed: bool = True  # in `roleStatuses`: the group should have this role
     outdated: bool = False  # known to have an older template; with RoleRollingUpdate only
     protected: bool = False  # the partition of its role excludes it from such an update
-    row: str = ""  # the row of `INSTANCE_ROWS` that decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +128,6 @@ class GroupState:
     age: GroupAge
     instances: tuple[InstanceState, ...]
     absent: int  # how many instances to be created `instances` leaves out
-    row: str  # the row of `GROUP_ROWS` that decided
 
     @property
     def available(self) -> bool:

@@ -1,10 +1,11 @@
-"""The states of groups and instances, as two tables: the first matching row decides.
+"""The states of groups and instances. In both functions the first test that holds decides; their
+comments name the rows of docs/modelserving.md, "States".
 
 Kthena's controller keeps both states in its memory and publishes only totals
 (github.com/volcano-sh/kthena, pkg/model-serving-controller/datastore/store.go, v1.0.0). Outsiders
 see pods, Services and PodGroups, and several histories leave the same objects: a group whose pods
 all terminate may be going away as a whole, or lose its only instance and stay. So each row is a
-fact that `kubectl get` shows; docs/modelserving.md, "States", has the same rows.
+fact that `kubectl get` shows.
 
 The hard rows depend on the order of deletion: when a group is deleted its PodGroup goes first, when
 an instance is deleted it stays (S3, S4). Without PodGroups, several terminating instances mean that
@@ -17,10 +18,10 @@ So the owner's uid decides, if there is one.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from reporter.model.objects import KubeObject, Pod, PodGroup, Service
 from reporter.stacks.kthena import objects as api
@@ -38,107 +39,12 @@ from reporter.stacks.kthena.derived.facts import (
     remaining,
     revision_of,
 )
-from reporter.workload.pod import had_been_ready, is_ready
+from reporter.workload.pod import is_ready
 
 MAX_ABSENT: Final = 1_000
 """The most instances of a ModelServing shown as NotFound; the spec may ask for any number."""
 
 _ORDINAL: Final = re.compile(r"-(\d{1,10})\Z", re.ASCII)
-
-FactsT = TypeVar("FactsT")
-StatusT = TypeVar("StatusT")
-
-
-@dataclass(frozen=True)
-class Row(Generic[FactsT, StatusT]):
-    name: str
-    holds: Callable[[FactsT], bool]
-    status: StatusT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceFacts:
-    pods: int = 0
-    terminating: int = 0
-    ready: int = 0
-    expected: int = 0  # pods of a complete instance
-    failed: bool = False  # some pod has failed
-    restarted: bool = False  # some pod is not ready and has a container that was restarted
-    was_ready: bool = False  # some pod is not ready any more
-    service: bool = False  # it has a Service that stays
-    service_terminating: bool = False  # all Services that it has are being deleted
-    to_create: bool = False  # the controller creates it next
-    removed: bool = False  # the group should not have its role
-
-    @property
-    def is_nothing(self) -> bool:
-        """True if neither a pod nor a Service of it exists."""
-        return self.pods == 0 and not self.service and not self.service_terminating
-
-
-_InstanceRow = Row[InstanceFacts, InstanceStatus | None]
-
-INSTANCE_ROWS: Final = (
-    _InstanceRow("I2", lambda f: f.removed and f.terminating > 0, InstanceStatus.DELETING),
-    _InstanceRow("I3", lambda f: f.is_nothing and f.to_create, InstanceStatus.NOT_FOUND),
-    _InstanceRow("I4", lambda f: f.is_nothing, None),
-    _InstanceRow("I5", lambda f: f.pods == 0 and f.service_terminating, InstanceStatus.DELETING),
-    _InstanceRow("I6", lambda f: f.pods == 0, InstanceStatus.CREATING),
-    _InstanceRow("I7", lambda f: f.terminating == f.pods, InstanceStatus.DELETING),
-    _InstanceRow("I8", lambda f: f.terminating > 0, InstanceStatus.CREATING),
-    _InstanceRow("I9", lambda f: f.failed, InstanceStatus.CREATING),
-    _InstanceRow("I10", lambda f: f.restarted, InstanceStatus.CREATING),
-    _InstanceRow("I11", lambda f: f.ready == f.expected, InstanceStatus.RUNNING),
-    _InstanceRow("I12", lambda f: f.ready > f.expected, InstanceStatus.CREATING),
-    _InstanceRow("I13", lambda f: f.pods < f.expected, InstanceStatus.CREATING),
-    _InstanceRow("I14", lambda f: f.was_ready, InstanceStatus.CREATING),
-    _InstanceRow("I15", lambda _: True, InstanceStatus.CREATING),
-)
-"""The revision and the ordinal of an instance do not matter. None: there is no entry.
-
-The code that writes `roleStatuses` applies row I1 (the group is being deleted), and hides instances
-of row I2. Row I14 differs from the controller on purpose: lost readiness counts at once here, while
-the controller ignores it. Row I3 asks what the controller creates next: if 2 are wanted, and 0 and
-2 exist, it never creates 1.
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupFacts:
-    pods: bool
-    all_terminating: bool  # it has pods, and all of them are being deleted
-    leaving: bool  # it has no pods, and what is left of it is being deleted
-    pod_groups: bool  # PodGroups are in use
-    pod_group: bool  # it has a PodGroup that stays
-    several: bool  # more than one instance has pods
-    to_replace: bool  # it is surplus, or the update or the recovery policy replaces it as a whole
-    wants_pods: bool  # some role wants instances
-    complete: bool  # each role has as many instances as wanted, all of them Running
-    miscounted: bool  # some role has more or fewer instances
-    serving: bool  # some instance is Running
-
-
-_GroupRow = Row[GroupFacts, GroupStatus]
-
-GROUP_ROWS: Final = (
-    _GroupRow("S2", lambda f: f.leaving, GroupStatus.DELETING),
-    _GroupRow(
-        "S3", lambda f: f.all_terminating and f.pod_groups and not f.pod_group, GroupStatus.DELETING
-    ),
-    _GroupRow("S4", lambda f: f.all_terminating and f.pod_groups, GroupStatus.CREATING),
-    _GroupRow("S5a", lambda f: f.all_terminating and f.several, GroupStatus.DELETING),
-    _GroupRow("S5b", lambda f: f.all_terminating and f.to_replace, GroupStatus.DELETING),
-    _GroupRow("S5b", lambda f: f.all_terminating, GroupStatus.CREATING),
-    _GroupRow("S6", lambda f: not f.pods and f.pod_group and f.wants_pods, GroupStatus.CREATING),
-    _GroupRow("S7", lambda f: f.complete, GroupStatus.RUNNING),
-    _GroupRow("S8", lambda f: f.miscounted and f.serving, GroupStatus.SCALING),
-    _GroupRow("S9", lambda _: True, GroupStatus.CREATING),
-)
-"""Row S1: the group does not exist. `_Group.own_or_spec` chooses the roles to judge a group by."""
-
-
-def decide(rows: Iterable[Row[FactsT, StatusT]], facts: FactsT) -> Row[FactsT, StatusT]:
-    return next(row for row in rows if row.holds(facts))
 
 
 def ordinal_of(name: str) -> int:
@@ -178,12 +84,6 @@ class _Parts:
             self.services.append(obj)
         elif isinstance(obj, PodGroup):
             self.pod_groups.append(obj)
-
-    @property
-    def leaving(self) -> bool:
-        """True if a group has no pods, and its PodGroups, else its Services, are being deleted."""
-        rest = self.pod_groups or self.services
-        return not self.pods and bool(rest) and all(each.deleting for each in rest)
 
 
 def _parts_of(facts: ModelServingFacts) -> dict[str, _Parts]:
@@ -237,40 +137,47 @@ class _Group:
 
     def state(self, name: str, budget: int, *, protected: bool) -> GroupState:
         """Return its state, with at most `budget` instances that are still to be created."""
-        modelserving, parts = self.facts.modelserving, self.parts
-        by_spec = self.judged(modelserving.roles)
+        by_spec = self.judged(self.facts.modelserving.roles)
         age = self.age(by_spec, protected=protected)
         judged = self.own_or_spec(by_spec, age)
-        of_roles = [each for role in parts.roles.values() for each in role.values()]
-        row = decide(
-            GROUP_ROWS,
-            GroupFacts(
-                pods=bool(parts.pods),
-                all_terminating=bool(parts.pods) and all(pod.deleting for pod in parts.pods),
-                leaving=parts.leaving,
-                pod_groups=self.facts.pod_groups is not None,
-                pod_group=any(not each.deleting for each in parts.pod_groups),
-                several=sum(bool(each.pods) for each in of_roles) > 1,
-                to_replace=self.surplus
-                or (age.outdated and not age.protected and not modelserving.rolls_roles)
-                or modelserving.recovery_policy == api.SERVING_GROUP_RECREATE,
-                wants_pods=any(role.wanted for role in judged.roles),
-                complete=judged.complete,
-                miscounted=judged.miscounted,
-                serving=any(each.status is InstanceStatus.RUNNING for each in judged.instances),
-            ),
-        )
-        going = row.status is GroupStatus.DELETING
+        status = self.status(judged, age)
+        going = status is GroupStatus.DELETING
         instances, absent = (judged.instances, 0) if going else _with_absent(judged, budget)
         return GroupState(
             name=name,
             ordinal=ordinal_of(name),
-            status=row.status,
+            status=status,
             age=age,
             instances=instances,
             absent=absent,
-            row=row.name,
         )
+
+    def status(self, judged: _Judged, age: GroupAge) -> GroupStatus:
+        """Return its status (S1 is that it does not exist)."""
+        parts, modelserving = self.parts, self.facts.modelserving
+        rest = parts.pod_groups or parts.services
+        if not parts.pods and rest and all(each.deleting for each in rest):  # S2
+            return GroupStatus.DELETING
+        has_pod_group = any(not each.deleting for each in parts.pod_groups)
+        if parts.pods and all(pod.deleting for pod in parts.pods):
+            if self.facts.pod_groups is not None:  # S3, S4
+                goes = not has_pod_group
+            else:  # S5a, S5b
+                of_roles = [each for role in parts.roles.values() for each in role.values()]
+                goes = (
+                    sum(bool(each.pods) for each in of_roles) > 1
+                    or self.surplus
+                    or (age.outdated and not age.protected and not modelserving.rolls_roles)
+                    or modelserving.spec.recovery_policy == api.SERVING_GROUP_RECREATE
+                )
+            return GroupStatus.DELETING if goes else GroupStatus.CREATING
+        wants_pods = any(role.wanted for role in judged.roles)
+        if not parts.pods and has_pod_group and wants_pods:  # S6
+            return GroupStatus.CREATING
+        if judged.complete:  # S7
+            return GroupStatus.RUNNING
+        serves = any(each.status is InstanceStatus.RUNNING for each in judged.instances)
+        return GroupStatus.SCALING if judged.miscounted and serves else GroupStatus.CREATING
 
     def judged(self, roles: Roles) -> _Judged:
         """Judge the objects of the group by the roles that it should have.
@@ -315,21 +222,17 @@ class _Group:
         for identity in sorted(known, key=_by_ordinal):
             pods = known[identity].pods
             expected = self.expected(pods, role, removed=removed)
-            row = decide(INSTANCE_ROWS, _instance_facts(known[identity], expected, removed=removed))
-            if row.status is None:
-                continue
             state = InstanceState(
                 role=role.name,
                 id=identity,
                 ordinal=ordinal_of(identity),
-                status=row.status,
+                status=_instance_status(known[identity], expected, removed=removed),
                 expected=expected,
                 pods=tuple(sorted(pods, key=lambda pod: pod.name)),
                 listed=not removed,
                 outdated=self.facts.modelserving.rolls_roles
                 and any(self.revisions.is_old_role(pod, role.name) for pod in remaining(pods)),
                 protected=not removed and len(found) < kept,
-                row=row.name,
             )
             found.append(state)
         return found
@@ -370,40 +273,44 @@ class _Group:
         )
 
 
-def _instance_facts(parts: _Parts, expected: int, *, removed: bool) -> InstanceFacts:
+def _instance_status(parts: _Parts, expected: int, *, removed: bool) -> InstanceStatus:
+    """Return the status of an instance of which something exists, whatever its revision is.
+
+    I1 is applied where the list is written; I3 and I4 are about instances that do not exist. I14
+    differs from the controller on purpose: lost readiness counts at once here, while the controller
+    ignores it.
+    """
     pods = parts.pods
+    if not pods:  # I5, I6
+        going = all(each.deleting for each in parts.services)
+        return InstanceStatus.DELETING if going else InstanceStatus.CREATING
+    terminating = sum(pod.deleting for pod in pods)
+    if terminating == len(pods) or (removed and terminating):  # I2, I7
+        return InstanceStatus.DELETING
     unready = [pod for pod in pods if pod.status.phase != "Running" or not is_ready(pod)]
-    service = any(not each.deleting for each in parts.services)
-    return InstanceFacts(
-        pods=len(pods),
-        terminating=sum(pod.deleting for pod in pods),
-        ready=len(pods) - len(unready),
-        expected=expected,
-        failed=any(pod.status.phase == "Failed" for pod in unready),
-        restarted=any(
-            pod.status.phase in {"Running", "Pending"} and each.restart_count > 0
-            for pod in unready
-            for statuses in (pod.status.init_container_statuses, pod.status.container_statuses)
-            for each in statuses or ()
-        ),
-        was_ready=any(had_been_ready(pod) for pod in unready),
-        service=service,
-        service_terminating=bool(parts.services) and not service,
-        removed=removed,
-    )
+    is_broken = any(pod.status.phase == "Failed" or _has_restarted(pod) for pod in unready)
+    complete = not terminating and not is_broken and len(pods) - len(unready) == expected
+    return InstanceStatus.RUNNING if complete else InstanceStatus.CREATING  # I8 to I15
+
+
+def _has_restarted(pod: Pod) -> bool:
+    """Return True if a container was restarted of a pod that has not ended."""
+    statuses = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
+    is_alive = pod.status.phase in {"Running", "Pending"}
+    return is_alive and any(each.restart_count > 0 for each in statuses)
 
 
 def _with_absent(judged: _Judged, most: int) -> tuple[tuple[InstanceState, ...], int]:
-    """Return the instances, including those still to be created, and the number left out.
+    """Return the instances, including those still to be created (I3), and the number left out.
 
-    Of two roles with the same name, which is invalid, the first counts.
+    The controller counts instances: if 2 are wanted, and 0 and 2 exist, it never creates 1 (I4). Of
+    two roles with the same name, which is invalid, the first counts.
     """
     found: list[InstanceState] = []
     total = 0
     roles: dict[str, api.Role] = {}
     for role in judged.roles:
         roles.setdefault(role.name, role)
-    row = decide(INSTANCE_ROWS, InstanceFacts(to_create=True))
     for role in roles.values():
         known = [each.ordinal for each in judged.instances if each.role == role.name]
         total += max(0, role.wanted - len(known))
@@ -414,7 +321,6 @@ def _with_absent(judged: _Judged, most: int) -> tuple[tuple[InstanceState, ...],
                 ordinal=ordinal,
                 status=InstanceStatus.NOT_FOUND,
                 expected=role.pods,
-                row=row.name,
             )
             for ordinal in islice(to_create(known, role.wanted), most - len(found))
         )

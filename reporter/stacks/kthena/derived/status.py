@@ -26,12 +26,12 @@ import msgspec
 
 from reporter.model.finding import Document
 from reporter.model.instant import rfc3339
+from reporter.model.objects import Condition
 from reporter.stacks.kthena import objects as api
 from reporter.stacks.kthena.derived.facts import (
     GroupState,
     InstanceStatus,
     ModelServingFacts,
-    Revisions,
     commonest,
     revisions_of,
 )
@@ -44,32 +44,27 @@ class DerivedModelServing(NamedTuple):
 
 
 def derive(facts: ModelServingFacts) -> DerivedModelServing:
-    """Derive the status of a ModelServing; the same facts always give the same status."""
-    revisions = revisions_of(facts)
-    groups = observe(facts, revisions)
-    return DerivedModelServing(groups, _wanted_status(facts.modelserving, groups, revisions))
+    """Derive the status of a ModelServing; the same facts always give the same status.
 
-
-def _wanted_status(
-    modelserving: api.ModelServing, groups: Sequence[GroupState], revisions: Revisions
-) -> Document:
-    """Return the whole status in the shape of the API.
-
-    Counters are always present; empty texts and lists are omitted. A condition whose status differs
-    from the recorded one has no `lastTransitionTime`: `Derived.dated` fills it in.
+    It is the whole status in the shape of the API. Counters are always present; empty texts and
+    lists are omitted. A condition whose status differs from the recorded one has no
+    `lastTransitionTime`: `Derived.dated` fills it in.
     """
+    modelserving, revisions = facts.modelserving, revisions_of(facts)
+    groups = observe(facts, revisions)
     texts = {
         "currentRevision": _current_revision(modelserving, groups, revisions.update),
         "updateRevision": revisions.update or modelserving.status.update_revision,
         "labelSelector": _label_selector(modelserving, groups),
     }
-    return {
+    status = {
         "observedGeneration": modelserving.metadata.generation,
         **_counters(modelserving, groups),
         **{name: text for name, text in texts.items() if text},
         "conditions": _conditions(modelserving, groups),
         **_role_fields(groups),
     }
+    return DerivedModelServing(groups, status)
 
 
 def _counters(modelserving: api.ModelServing, groups: Sequence[GroupState]) -> dict[str, int]:
@@ -117,35 +112,41 @@ _TYPES: Final = (AVAILABLE, PROGRESSING, UPDATE_IN_PROGRESS)
 MAX_ORDINALS: Final = 100
 """The most groups that a message names."""
 
-_PROGRESS: Final = "Some groups is progressing: {unready}{surplus}"
-_WORDS: Final = (
-    (AVAILABLE, True, "", "AllGroupsReady", "All Serving groups are ready"),
-    (AVAILABLE, False, "surplus", "TooManyGroups", "{count}"),
-    (AVAILABLE, False, "", "GroupsNotReady", "Serving groups that are not ready: {unready}"),
-    (PROGRESSING, True, "", "GroupProgressing", _PROGRESS),
-    (
-        PROGRESSING, False, "updating", "GroupsUpdating",
-        "The groups that are progressing are told by UpdateInProgress",
-    ),
-    (PROGRESSING, False, "", "AllGroupsReady", "No Serving group is progressing"),
-    (
-        UPDATE_IN_PROGRESS, True, "", "GroupsUpdating",
-        f"{_PROGRESS}, Updated Groups are: {{updated}}",
-    ),
-    (
-        UPDATE_IN_PROGRESS, False, "awaiting", "UpdateNotStarted",
-        "Serving groups to be updated: {awaiting}",
-    ),
-    (UPDATE_IN_PROGRESS, False, "", "NoGroupToUpdate", "No Serving group is to be updated"),
-)  # fmt: skip
-"""Type, whether it is True, a required fact, reason and message: the first matching row counts."""
-
 
 def _conditions(modelserving: api.ModelServing, groups: Sequence[GroupState]) -> list[Document]:
     """Return all conditions: ours, then the recorded conditions of other types, unchanged.
 
     Our three are always present, with the current reason, message and generation. A condition that
     keeps its status keeps its time; one whose status changed has no time yet.
+    """
+    true, told = _told(modelserving, groups)
+    ours = []
+    for type_ in _TYPES:
+        status, (reason, message) = str(type_ == true), told[type_]
+        before = modelserving.status.condition(type_)
+        since = before.last_transition_time if before and before.status == status else None
+        generation = modelserving.metadata.generation
+        ours.append(Condition(type_, status, reason, message, since, generation))
+    others = (each for each in modelserving.status.conditions or () if each.type not in _TYPES)
+    found: list[Document] = []
+    for each in (*ours, *others):
+        since = each.last_transition_time
+        fields = {
+            "type": each.type,
+            "status": each.status,
+            "observedGeneration": each.observed_generation,
+            "reason": each.reason,
+            "message": each.message,
+            "lastTransitionTime": since and rfc3339(since),
+        }
+        found.append({name: value for name, value in fields.items() if value is not None})
+    return found
+
+
+def _told(
+    modelserving: api.ModelServing, groups: Sequence[GroupState]
+) -> tuple[str, dict[str, tuple[str, str]]]:
+    """Return the type of the condition that is True, and reason and message of each type.
 
     Available requires as many groups as wanted, all of them available; those that a rollout may add
     are not too many. Otherwise an outdated group that partition does not protect makes it an
@@ -161,45 +162,28 @@ def _conditions(modelserving: api.ModelServing, groups: Sequence[GroupState]) ->
     if not unready_count and len(known) <= wanted + modelserving.surge:
         true = AVAILABLE
     count = f"{len(known)} Serving groups exist, {wanted} wanted"
-    facts = {
-        "unready": _numbers(unready, unready_count),
-        "updated": _numbers(updated, len(updated)),
-        "awaiting": awaiting and _numbers(awaiting, len(awaiting)),
-        "updating": true == UPDATE_IN_PROGRESS,
-        "surplus": "" if unready_count else f", {count}",
-        "count": count,
+    not_ready = _numbers(unready, unready_count)
+    progress = f"Some groups is progressing: {not_ready}{'' if unready_count else f', {count}'}"
+    told = {
+        AVAILABLE: ("GroupsNotReady", f"Serving groups that are not ready: {not_ready}"),
+        PROGRESSING: ("AllGroupsReady", "No Serving group is progressing"),
+        UPDATE_IN_PROGRESS: ("NoGroupToUpdate", "No Serving group is to be updated"),
     }
-    found: list[Document] = []
-    for type_ in _TYPES:
-        reason, message = next(
-            (reason, message)
-            for of, is_true, needs, reason, message in _WORDS
-            if (of, is_true) == (type_, type_ == true) and (not needs or facts[needs])
-        )
-        condition: Document = {
-            "type": type_,
-            "status": str(type_ == true),
-            "observedGeneration": modelserving.metadata.generation,
-            "reason": reason,
-            "message": message.format_map(facts),
-        }
-        before = modelserving.status.condition(type_)
-        kept = before is not None and before.status == condition["status"]
-        since = before.last_transition_time if before is not None and kept else None
-        found.append({**condition, **({"lastTransitionTime": rfc3339(since)} if since else {})})
-    for each in modelserving.status.conditions or ():
-        if each.type not in _TYPES:
-            since = each.last_transition_time
-            fields = {
-                "type": each.type,
-                "status": each.status,
-                "observedGeneration": each.observed_generation,
-                "reason": each.reason,
-                "message": each.message,
-                "lastTransitionTime": since and rfc3339(since),
-            }
-            found.append({name: value for name, value in fields.items() if value is not None})
-    return found
+    if not unready_count:
+        told[AVAILABLE] = "TooManyGroups", count
+    if awaiting:
+        text = f"Serving groups to be updated: {_numbers(awaiting, len(awaiting))}"
+        told[UPDATE_IN_PROGRESS] = "UpdateNotStarted", text
+    if true == AVAILABLE:
+        told[AVAILABLE] = "AllGroupsReady", "All Serving groups are ready"
+    elif true == PROGRESSING:
+        told[PROGRESSING] = "GroupProgressing", progress
+    else:
+        text = "The groups that are progressing are told by UpdateInProgress"
+        told[PROGRESSING] = "GroupsUpdating", text
+        text = f"{progress}, Updated Groups are: {_numbers(updated, len(updated))}"
+        told[UPDATE_IN_PROGRESS] = "GroupsUpdating", text
+    return true, told
 
 
 def _numbers(ordinals: Sequence[int], count: int) -> str:

@@ -81,33 +81,28 @@ def _of_role(modelserving: api.ModelServing, role: api.Role, path: str) -> Itera
     is_name = bool(_DNS_1035.fullmatch(role.name))
     is_label = len(made) <= _LABEL_LENGTH and bool(_DNS_1035.fullmatch(made))
     too_long = f"is longer than {_ROLE_NAME_LENGTH} characters"
-    yield len(role.name) > _ROLE_NAME_LENGTH, f"{path}.name", too_long
-    yield (
-        not is_name,
-        f"{path}.name",
-        "must be of lower-case letters, digits and '-', begin with a letter and not end in '-'",
+    no_name = (
+        "must be of lower-case letters, digits and '-', begin with a letter and not end in '-'"
     )
     no_label = (
         f"names made of it, as {made}, must begin with a letter, have no '.' and be no longer "
         f"than {_LABEL_LENGTH} characters"
     )
+    lacks_worker = (workers or 0) > 0 and role.worker_template is None
+    no_worker = "must be set, as workerReplicas is more than 0"
+    is_alien = role.partition is not None and not rolls_roles
+    alien = f"only goes with {_TYPE} {api.ROLE_ROLLING_UPDATE}"
+    yield len(role.name) > _ROLE_NAME_LENGTH, f"{path}.name", too_long
+    yield not is_name, f"{path}.name", no_name
     yield is_name and not is_label, "metadata.name", no_label
     yield from _number(f"{path}.replicas", role.replicas)
     yield from _number(f"{path}.workerReplicas", workers)
     yield workers is None, f"{path}.workerReplicas", "must be set"
-    yield (
-        workers is not None and workers > 0 and role.worker_template is None,
-        f"{path}.workerTemplate",
-        "must be set, as workerReplicas is more than 0",
-    )
+    yield lacks_worker, f"{path}.workerTemplate", no_worker
     yield role.entry_template is None, f"{path}.entryTemplate", "must be set"
     yield from _images(role.entry_template, f"{path}.entryTemplate")
     yield from _images(role.worker_template, f"{path}.workerTemplate")
-    yield (
-        role.partition is not None and not rolls_roles,
-        f"{path}.partition",
-        f"only goes with {_TYPE} {api.ROLE_ROLLING_UPDATE}",
-    )
+    yield is_alien, f"{path}.partition", alien
     yield from _amount(f"{path}.partition", role.partition)
     if rolls_roles:
         unavailable, field = role.max_unavailable, f"{path}.maxUnavailable"
@@ -148,12 +143,8 @@ def _number(path: str, value: int | None) -> Iterator[Rule]:
 
 def _amount(path: str, value: int | str | None) -> Iterator[Rule]:
     is_wrong = value is not None and _resolved(value, 0) is None
-    yield is_wrong and isinstance(value, int), path, _NOT_NEGATIVE
-    yield (
-        is_wrong and isinstance(value, str),
-        path,
-        "must be a number, or a percentage from 0% to 100%",
-    )
+    no_percentage = "must be a number, or a percentage from 0% to 100%"
+    yield is_wrong, path, _NOT_NEGATIVE if isinstance(value, int) else no_percentage
 
 
 def _not_zero(path: str, value: int | str | None, replicas: int) -> Iterator[Rule]:

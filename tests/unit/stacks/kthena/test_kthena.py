@@ -75,7 +75,7 @@ def owned(changes=(), *, before=None, second=0, leading=True, confirmed=True, an
 )
 def test_how_much_is_written_is_a_setting(mode, methods):
     plan = owned(modelserving_status=mode).plan
-    assert (None if plan is None else [each.method for each in plan.writes]) == methods
+    assert (None if plan is None else [each.method for each in plan.values()]) == methods
 
 
 def test_a_standby_writes_nothing_and_remembers_nothing_of_the_leaders_writes():
@@ -95,7 +95,7 @@ def test_an_object_that_goes_is_not_claimed_and_its_memory_ends(change):
     """Its finalizers may run for minutes; nobody needs its status any more."""
     led = owned(modelserving_status="full")
     later = owned({"ModelServing m": change}, before=led.memory, modelserving_status="full")
-    assert (later.plan.writes, later.plan.objects, later.memory) == ((), frozenset(), {})
+    assert (later.plan, later.memory) == ({}, {})
 
 
 def test_nothing_is_written_on_unconfirmed_data():
@@ -109,15 +109,10 @@ def test_nothing_is_written_on_unconfirmed_data():
 def test_a_field_that_is_dropped_becomes_a_finding():
     """The answer to the write says so."""
     led = owned(modelserving_status="roles")
-    (write,) = led.plan.writes
-    answer = Answer(
-        number=1, before=write.version, version=write.version, stored=None, asked=write.asked,
-        pruned=("roleStatuses",),
-    )  # fmt: skip
-    told = owned(
-        before=led.memory, second=1, answers={write.object.uid: answer}, modelserving_status="roles"
-    )
+    ((uid, write),) = led.plan.items()
+    answer = Answer(write.version, write.version, None, write.asked, pruned=("roleStatuses",))
+    told = owned(before=led.memory, second=1, answers={uid: answer}, modelserving_status="roles")
     (finding,) = told.findings
     assert finding.reason == STATUS_NOT_OWNED
     assert "lacks status.roleStatuses" in finding.message
-    assert told.plan.writes == ()
+    assert told.plan == {uid: None}

@@ -6,11 +6,14 @@ from typing import Any
 
 import msgspec
 import yaml
+from prometheus_client import CollectorRegistry
 
 from reporter.model.finding import Derived
 from reporter.stacks.kthena.objects import ModelServing
-from reporter.stacks.kthena.owning import Claim, StatusPlan, StatusWrite
+from reporter.stacks.kthena.output import StatusWriter
+from reporter.stacks.kthena.owning import Claim, StatusPlan
 from reporter.stacks.kthena.reasons import MODELSERVINGS
+from reporter.stacks.output import WriterParts
 from tests.unit.probes.building import NOW
 
 PLURAL = "modelservings.workload.serving.volcano.sh"
@@ -52,25 +55,45 @@ def target(found: ModelServing, wanted) -> Claim:
     return Claim(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
 
 
-def write(status, *, whole: bool = False, name: str = "m", version: str = "1", left_out=()):
+def write(status, stored=None, *, whole: bool = False, name="m", version="1", left_out=()):
     """The request that makes a status what it should be."""
-    made = target(modelserving(name, version), status)
+    made = target(modelserving(name, version, stored), status)
     return made.write(left_out, NOW, whole=whole)
 
 
-def plan(*names_and_versions: tuple[str, str], whole: bool = False, state="Running", left_out=()):
+def plan(*names_and_versions: tuple[str, str], whole: bool = False, state="Running") -> StatusPlan:
     """A plan that writes one role of each object over a version."""
     wanted = roles(state, replicas=1)
-    writes: list[StatusWrite] = [
-        write(wanted, whole=whole, name=name, version=version, left_out=left_out)
+    return {
+        f"uid-{name}": write(wanted, whole=whole, name=name, version=version)
         for name, version in names_and_versions
-    ]
-    return StatusPlan(tuple(writes), frozenset(each.object.uid for each in writes))
+    }
 
 
 def nothing(*names: str) -> StatusPlan:
     """A plan that writes nothing although objects are there."""
-    return StatusPlan((), frozenset(f"uid-{name}" for name in names))
+    return {f"uid-{name}": None for name in names}
+
+
+class TellingWriter(StatusWriter):
+    """A writer that tells what became of each request."""
+
+    def __init__(self, send, told, may_write=lambda: True, changed=lambda: None, outdated=None):
+        super().__init__(
+            send,
+            WriterParts(
+                client=None,
+                registry=CollectorRegistry(),
+                may_write=may_write,
+                changed=changed,
+                outdated=outdated or (lambda _: None),
+            ),
+        )
+        self._told = told
+
+    def _observe(self, write, outcome):
+        super()._observe(write, outcome)
+        self._told(outcome)
 
 
 def definition(without: Iterable[str] = ()) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which writes of a status are planned, how an API server answers them, and what is told of one that is not ours."""
+"""Which writes of a status are planned, and how an API server answers them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
@@ -10,23 +10,15 @@ from lab.sandbox import Sandbox
 from lab.sandbox.access import Rule
 from reporter.kube.client import connect
 from reporter.kube.errors import Conflict, Forbidden, Invalid, NotFound
-from reporter.model.text import MESSAGE_BYTES
-from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kthena.output import StoredStatus, release_of, write_status
-from reporter.stacks.kthena.owning import (
-    Method,
-    StatusWrite,
-    Trouble,
-    TroubleKind,
-    ownership_finding,
-)
+from reporter.stacks.kthena.objects import ModelServing
+from reporter.stacks.kthena.output import write_status
+from reporter.stacks.kthena.owning import Method, StatusWrite
 from reporter.stacks.kthena.reasons import MODELSERVINGS
-from tests.unit.probes.building import NOW
 from tests.unit.stacks.kthena.statuses.building import PLURAL, definition, document, entry, roles
 from tests.unit.stacks.kthena.statuses.building import write as written
 
 NS = "serving"
-Write = Callable[[StatusWrite], Awaitable[StoredStatus]]
+Write = Callable[[StatusWrite], Awaitable[ModelServing]]
 
 
 @pytest.fixture
@@ -100,8 +92,6 @@ def test_whole_status_is_replaced():
     [
         (WANTED, (), roles("Running")),
         (roles("Running", roleStatusesOmitted=3), (), roles("Running", roleStatusesOmitted=3)),
-        # An apply that says nothing at all is refused where nothing else is left of the status.
-        ({"replicas": 2}, (), {"roleStatuses": []}),
         (roles("Running", roleStatusesOmitted=3), ("roleStatusesOmitted",), roles("Running")),
         (roles("Running", roleStatusesOmitted=3), ("roleStatuses",), {}),
     ],
@@ -112,43 +102,19 @@ def test_roles_alone_are_applied(wanted, left_out, applied):
     assert (write.method, write.status, write.left_out) == (Method.APPLY, applied, left_out)
 
 
-def test_release_leaves_what_is_wanted():
-    """Whoever owns other roles loses them, over the same version."""
-    write = written(WANTED)
-    release = release_of(write)
-    assert (release.version, release.object) == (write.version, write.object)
-    assert release.status == {**write.status, "roleStatusesOmitted": None}
-    assert release.asked == write.asked
-
-
-REF = MODELSERVINGS.ref_named("serving", "m")
-
-
-def finding(kind: TroubleKind, fields=("status.roleStatuses",), manager: str = ""):
-    return ownership_finding(REF, Trouble(kind, NOW, fields, manager), Snapshot())
-
-
 @pytest.mark.parametrize(
-    ("kind", "manager", "words"),
+    ("stored", "wanted", "status"),
     [
-        (TroubleKind.CONTESTED, "kthena", ['field manager "kthena"', "status.roleStatuses"]),
-        (TroubleKind.CONTESTED, "", ["somebody else keeps changing status.roleStatuses"]),
-        (TroubleKind.PRUNED, "", ["CustomResourceDefinition lacks status.roleStatuses"]),
+        (roles("Creating", "Running"), WANTED, roles("Running", roleStatusesOmitted=None)),
+        (roles("Running", roleStatusesOmitted=3), WANTED, roles("Running", roleStatusesOmitted=None)),
+        (roles("Running"), {}, {"roleStatuses": None, "roleStatusesOmitted": None}),
+        (roles("Creating"), WANTED, None),
+        (roles("Running", roleStatusesOmitted=3), roles("Running", roleStatusesOmitted=2), None),
     ],
-)
-def test_message_says_what_keeps_us_from_writing(kind, manager, words):
-    """And which ModelServing it is about."""
-    found = finding(kind, manager=manager)
-    assert found.message.startswith("ModelServing serving/m: ")
-    for word in words:
-        assert word in found.message
-    assert found.exempt
-    assert (found.transition, str(found.subject)) == (NOW, "modelserving/serving/m")
-
-
-def test_message_fits_and_is_clean():
-    """The name of a manager is somebody else's text."""
-    fields = tuple(f"status.{'f' * 60}{index}" for index in range(30))
-    found = finding(TroubleKind.CONTESTED, fields, "evil\n" + "m" * 4000)
-    assert len(found.message.encode()) <= MESSAGE_BYTES
-    assert "\n" not in found.message
+)  # fmt: skip
+def test_roles_that_must_go_are_released(stored, wanted, status):
+    """Whoever else owns them loses them; an apply would leave them there."""
+    write = written(wanted, stored)
+    assert write.method == (Method.APPLY if status is None else Method.RELEASE)
+    assert status is None or write.status == status
+    assert write.asked == written(wanted).asked

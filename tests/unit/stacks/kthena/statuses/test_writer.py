@@ -7,10 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from reporter.kube.errors import Conflict, Forbidden, Invalid, NotFound, ServerError
-from reporter.stacks.kthena.output import FieldsUndeclaredError, StatusWriter, StoredStatus
 from reporter.stacks.kthena.owning import Method
 from reporter.stacks.kthena.reasons import MODELSERVINGS
-from tests.unit.stacks.kthena.statuses.building import modelserving, nothing, plan
+from tests.unit.stacks.kthena.statuses.building import TellingWriter, modelserving, nothing, plan
 
 pytestmark = pytest.mark.looptime
 
@@ -23,13 +22,9 @@ class Api:
         self.faults: list[Exception | None] = []
         self.seconds = 0.01
         self.drops: set[str] = set()
-        self.shared: dict[str, object] = {}
-        """What others own of the status, too, so that it stays after an apply."""
 
     async def write(self, write):
-        ref, version, status = write.object, write.version, dict(write.status)
-        if write.method is Method.APPLY:
-            status = {**self.shared, **status}
+        ref, version, status = write.object, write.version, write.status
         verb = {Method.REPLACE: "put"}.get(write.method, write.method)
         now = round(asyncio.get_running_loop().time(), 1)
         self.requests.append((now, f"{verb} {ref.name}@{version}"))
@@ -38,8 +33,7 @@ class Api:
         if fault is not None:
             raise fault
         kept = {name: each for name, each in status.items() if each and name not in self.drops}
-        stored = modelserving(ref.name, f"{version}+", kept)
-        return StoredStatus(stored, frozenset(kept))
+        return modelserving(ref.name, f"{version}+", kept)
 
     @property
     def made(self) -> list[str]:
@@ -54,12 +48,8 @@ async def writing():
     def ask() -> None:
         at.asked += 1
 
-    at.writer = StatusWriter(
-        api.write,
-        lambda: at.leads,
-        lambda method, outcome: at.outcomes.append(outcome),
-        changed=ask,
-        outdated=at.doubted.append,
+    at.writer = TellingWriter(
+        api.write, at.outcomes.append, lambda: at.leads, ask, at.doubted.append
     )
     task = asyncio.create_task(at.writer.run())
     yield at
@@ -94,18 +84,6 @@ async def test_plan_that_is_older_than_the_answer_writes_nothing_twice():
         at.writer.offer(plan(("a", "1+"), whole=True, state="Deleting"))
         await asyncio.sleep(1)
         assert at.api.made == ["put a@1", "put a@1+"]
-
-
-async def test_release_is_fenced_too():
-    """It is a request of its own."""
-    async with writing() as at:
-        at.api.seconds = 1.0
-        at.api.faults = [Invalid("no", status=422)]
-        at.writer.offer(plan(("a", "1")))
-        await asyncio.sleep(0.5)
-        at.leads = False
-        await asyncio.sleep(10)
-        assert at.api.made == ["apply a@1"]
 
 
 @pytest.mark.parametrize(
@@ -173,42 +151,10 @@ async def test_invalid_status_is_left_alone_until_it_says_something_else():
         assert at.outcomes == ["refused", "written"]
 
 
-async def test_entries_that_others_own_too_are_released_once():
-    """An apply that cannot leave them out makes them nobody's first."""
-    async with writing() as at:
-        at.api.faults = [Invalid("shared", status=422)]
-        at.writer.offer(plan(("a", "1")))
-        await asyncio.sleep(1)
-        assert at.api.made == ["apply a@1", "release a@1"]
-        (answer,) = at.writer.answers().values()
-        assert (answer.before, answer.version) == ("1", "1+")
-        assert answer.stored == answer.asked
-        at.api.faults = [Invalid("still", status=422)]
-        for _ in range(5):
-            at.writer.offer(plan(("a", "1+")))
-            await asyncio.sleep(1)
-        assert at.api.made[2:] == ["apply a@1+"]
+UNDECLARED = ServerError(".status.roleStatuses: field not declared in schema", status=500)
 
 
-async def test_release_of_what_an_apply_left_there_is_made_again_if_it_fails():
-    """And once: what somebody else goes on applying is not removed at every turn."""
-    async with writing() as at:
-        at.api.shared = {"roleStatusesOmitted": 3}
-        at.writer.offer(plan(("a", "1")))
-        await asyncio.sleep(1)
-        (answer,) = at.writer.answers().values()
-        assert (at.api.made, answer.asked) == (["apply a@1"], "")
-        at.api.faults = [ServerError("later", status=500)]
-        at.writer.offer(plan(("a", "1+")))
-        await asyncio.sleep(5)
-        assert at.api.made[1:] == ["release a@1+"] * 2
-        for version in ("1++", "1+++", "1++++"):
-            at.writer.offer(plan(("a", version)))
-            await asyncio.sleep(1)
-        assert at.api.made[3:] == ["apply a@1++", "apply a@1+++", "apply a@1++++"]
-
-
-@pytest.mark.parametrize("fault", [None, FieldsUndeclaredError(frozenset({"roleStatuses"}), "no")])
+@pytest.mark.parametrize("fault", [None, UNDECLARED])
 async def test_fields_that_are_dropped_are_told_to_the_next_pass(fault):
     """Whether the API server drops them or refuses all for their lack."""
     async with writing() as at:
