@@ -208,7 +208,8 @@ def test_the_counters_add_up(known):
         status[f"{name}eplicas"] for name in ("r", "currentR", "updatedR", "availableR")
     )
     serving = known.modelserving
-    finished = updated == available == replicas == serving.wanted and serving.partition is None
+    finished = updated == available == replicas == serving.wanted
+    finished = finished and serving.rolling_update.partition is None
     assert replicas == len(groups)
     assert 0 <= available <= replicas
     assert available + sum(each.deleting for each in groups) <= replicas

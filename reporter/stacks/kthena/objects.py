@@ -186,23 +186,17 @@ class ModelServing(KubeObject, frozen=True):
         return strategy is not None and strategy.type == ROLE_ROLLING_UPDATE
 
     @property
-    def partition(self) -> int | str | None:
-        """The partition of the groups; None if it is not set or does not apply."""
-        update = self._rolling_update
-        return update.partition if update is not None else None
+    def rolling_update(self) -> RollingUpdate:
+        """`rollingUpdateConfiguration`; empty if it is not set or does not apply."""
+        strategy = self.spec.rollout_strategy
+        if strategy is None or self.rolls_roles:
+            return RollingUpdate()
+        return strategy.rolling_update_configuration or RollingUpdate()
 
     @property
     def surge(self) -> int:
         """How many groups may exist beyond the wanted number during a rollout."""
-        update = self._rolling_update
-        return max(0, count_of(update.max_surge, self.wanted)) if update is not None else 0
-
-    @property
-    def _rolling_update(self) -> RollingUpdate | None:
-        strategy = self.spec.rollout_strategy
-        if strategy is None or self.rolls_roles:
-            return None
-        return strategy.rolling_update_configuration
+        return max(0, count_of(self.rolling_update.max_surge, self.wanted))
 
 
 class ControllerRevision(KubeObject, frozen=True):

@@ -173,9 +173,9 @@ class RewriteInterval:
 class Compared(NamedTuple):
     """Digests of our share with their inputs; a pass with the same inputs reuses them."""
 
-    sources: tuple[object, ...] = ()
-    found: str = ""  # the stored share, without the fields that are left out
-    wanted: str = ""  # the wanted share without them
+    sources: tuple[object, object, object]
+    found: str  # the stored share, without the fields that are left out
+    wanted: str  # the wanted share without them
 
 
 class Verdict(NamedTuple):
@@ -200,7 +200,7 @@ class Ownership:
     pruning: RewriteInterval = RewriteInterval()  # when to retry them
     manager: str = ""  # another field manager that writes this status
     paced: timedelta = NEVER  # when our writes would be over had each been followed by a pause
-    compared: Compared = field(default=Compared(), repr=False, compare=False)
+    compared: Compared | None = field(default=None, repr=False, compare=False)
 
     def hear(self, answer: Answer, now: Instant, resync: timedelta) -> None:
         self.answer = answer
@@ -219,17 +219,17 @@ class Ownership:
         if self.contest.wait and self.stirred < self.contest.until:
             self.stirred = now.boot
 
-    def compare(self, claim: Claim, left_out: tuple[str, ...], *, whole: bool) -> tuple[str, str]:
+    def compare(self, claim: Claim, left_out: tuple[str, ...], *, whole: bool) -> Compared:
         """Return the digests of the stored and of the wanted share."""
-        sources = (claim.modelserving.status, claim.derived.status, left_out)
-        before = self.compared
-        if len(before.sources) != len(sources) or not all(map(is_, before.sources, sources)):
-            found, wanted = (
-                digest(our_share(each, whole=whole, without=left_out))
-                for each in (status_document(claim.modelserving.status), claim.derived.status)
+        stored, wanted = claim.modelserving.status, claim.derived.status
+        sources = stored, wanted, left_out
+        if self.compared is None or not all(map(is_, self.compared.sources, sources)):
+            shares = (
+                our_share(each, whole=whole, without=left_out)
+                for each in (status_document(stored), wanted)
             )
-            self.compared = Compared(sources, found, wanted)
-        return self.compared[1:]
+            self.compared = Compared(sources, *map(digest, shares))
+        return self.compared
 
     def look(
         self, claim: Claim, found: str, *, now: Instant, resync: timedelta, tolerated: bool
@@ -322,7 +322,7 @@ def judge(
     if last is not None and last.version != last.before == claim.version and now.boot < behind:
         return known, Verdict(wait=behind - now.boot)
     left_out = known.pruned if now.boot < known.pruning.until else ()
-    found, wanted = known.compare(claim, left_out, whole=whole)
+    _, found, wanted = known.compare(claim, left_out, whole=whole)
     # The API server may drop or complete what it stores, so this may be what it made of the same
     # wanted share. Only fields that it dropped entirely are retried from time to time.
     is_settled = bool(known.ours) and (found, wanted) == (known.ours, known.asked)

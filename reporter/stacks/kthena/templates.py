@@ -102,7 +102,7 @@ _COMPARED_BYTES: Final = 256 * 1024
 
 
 def without_templates(obj: KubeObject) -> KubeObject:
-    """Reduce the pod templates of a ModelServing or ControllerRevision to names, images, a digest.
+    """Reduce the pod templates of a ModelServing or ControllerRevision to images and a digest.
 
     The rest is only compared, and a megabyte of it would take twenty in memory.
     """
@@ -137,17 +137,13 @@ def _slim_template(template: Template | None) -> Template | None:
     digest = _digest(template) if is_small else _sha256(template)
     spec = template.get("spec")
     containers = {
-        key: [
-            {
-                name: value[:_CHARACTERS]
-                for name in ("name", "image")
-                if isinstance(value := container.get(name), str)
-            }
-            if isinstance(container, dict)
-            else None
-            for container in listed[:_CONTAINERS]
-        ]
+        key: [{"image": _image_of(each)} for each in listed[:_CONTAINERS]]
         for key in _KEPT
         if isinstance(spec, dict) and isinstance(listed := spec.get(key), list)
     }
     return {**({"spec": containers} if containers else {}), DIGEST: digest}
+
+
+def _image_of(container: object) -> str | None:
+    image = container.get("image") if isinstance(container, dict) else None
+    return image[:_CHARACTERS] if isinstance(image, str) else None

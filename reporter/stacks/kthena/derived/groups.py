@@ -107,7 +107,7 @@ def observe(facts: ModelServingFacts, revisions: Revisions) -> tuple[GroupState,
     """Return the state of each group that has objects, sorted by ordinal."""
     modelserving = facts.modelserving
     found = _parts_of(facts)
-    protected = api.count_of(modelserving.partition, modelserving.wanted)
+    protected = api.count_of(modelserving.rolling_update.partition, modelserving.wanted)
     most = modelserving.wanted + modelserving.surge
     states: list[GroupState] = []
     budget = MAX_ABSENT

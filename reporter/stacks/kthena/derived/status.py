@@ -79,9 +79,11 @@ def _counters(modelserving: api.ModelServing, groups: Sequence[GroupState]) -> d
     available = sum(each.available for each in groups)
     current = sum(bool(each.age.revision) and not each.age.updated for each in staying)
     finished = updated == available == replicas == modelserving.wanted
+    if finished and modelserving.rolling_update.partition is None:
+        current = updated
     return {
         "replicas": replicas,
-        "currentReplicas": updated if finished and modelserving.partition is None else current,
+        "currentReplicas": current,
         "updatedReplicas": updated,
         "availableReplicas": available,
     }

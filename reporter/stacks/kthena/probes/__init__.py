@@ -32,8 +32,7 @@ def probe_ready(scope: ModelServingScope) -> Iterator[ReadyEvidence]:
     Groups that a rollout may add must be Running too; those that are being deleted do not count. If
     no role has instances, groups without a PodGroup are invisible, and none is missed.
     """
-    wanted = scope.object.wanted
-    running = sum(each.available for each in scope.staying)
+    wanted, running = scope.object.wanted, scope.running
     enough = wanted if scope.wants_pods else min(wanted, running)
     if not scope.pods_known or running != len(scope.staying):
         return
@@ -51,7 +50,7 @@ def probe_serving(scope: ModelServingScope) -> Iterator[ServingEvidence]:
         yield ServingEvidence(
             subject=scope.subject,
             wanted=scope.object.wanted if scope.wants_pods else 0,
-            serving=sum(each.available for each in scope.staying),
+            serving=scope.running,
         )
 
 
@@ -82,7 +81,8 @@ def probe_scaling(scope: ModelServingScope) -> Iterator[Finding]:
 
 def probe_runtime(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each fault that the rules found in a pod's metrics page."""
-    for pod, fault in metric_faults(scope, scope.pods, waits=_waits(scope)):
+    waits = scope.running < scope.object.wanted
+    for pod, fault in metric_faults(scope, scope.pods, waits=waits):
         found = metric_finding(scope, pod, fault)
         yield replace(found, related=scope.pod_ref(pod.name))
 
@@ -90,13 +90,8 @@ def probe_runtime(scope: ModelServingScope) -> Iterator[Finding]:
 def inconclusive(scope: ModelServingScope) -> InconclusiveReasons:
     """Return the reasons that cannot be judged now, by pod."""
     entries = tuple(each for each in scope.pods if each.metadata.label(ENTRY_LABEL))
-    found = inconclusive_pods(scope, entries, waits=_waits(scope))
+    found = inconclusive_pods(scope, entries, waits=scope.running < scope.object.wanted)
     return {scope.pod_ref(ref.name): reasons for ref, reasons in found.items()}
-
-
-def _waits(scope: ModelServingScope) -> bool:
-    running = sum(each.available for each in scope.groups)
-    return running < scope.object.wanted
 
 
 _PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (

@@ -18,7 +18,6 @@ from reporter.diagnosis.queues import why_not_let_in
 from reporter.model.finding import Finding, Sureness
 from reporter.model.objects import Condition, KubeObject, Pod, PodGroup
 from reporter.model.resource import Resource
-from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.setting_types import TimeBudget
@@ -69,7 +68,7 @@ def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
         longest = max((startup_time(pod, startup) for pod in pods), default=startup)
         yield scope.finding(
             reason=reasons.GROUP_NOT_READY,
-            related=_clock(scope, group),
+            related=scope.in_step(group)[0],
             cause=f"{group.name} {group.status}",
             text=f"ServingGroup {group.name} is {group.status}: {_roles(scope, group)}",
             severity=_NOT_READY,
@@ -78,16 +77,6 @@ def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
             independent=all(len(each.pods) >= each.expected for each in group.instances),
         )
     yield from _missing(scope)
-
-
-def _clock(scope: ModelServingScope, group: GroupState) -> ObjectRef:
-    """Return the object whose time is measured: the group, or the instance being updated.
-
-    A group whose instances are replaced one by one is not Running during the whole update, so its
-    time starts again with each instance.
-    """
-    instance = scope.updating(group)
-    return scope.instance_ref(group, instance) if instance else scope.group_ref(group)
 
 
 def _roles(scope: ModelServingScope, group: GroupState) -> str:
@@ -127,7 +116,7 @@ def _missing(scope: ModelServingScope) -> Iterator[Finding]:
         text=f"{len(scope.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
         f"{', '.join(names)}{more}{why or _without_kind(scope) or _stuck_record(scope)}",
         severity=_MISSING,
-        created=scope.last_made(owned(modelserving, scope.facts.pods)),
+        created=scope.last_made(scope.pods),
         budget=NOT_MADE_BUDGET,
     )
 
@@ -433,10 +422,7 @@ def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
         if not each.available and not (protects and each.age.outdated and each.age.protected)
     ]
     for group in moving or waiting[-1:]:
-        name, state, ref = f"ServingGroup {group.name}", str(group.status), scope.group_ref(group)
-        if (instance := scope.updating(group)) is not None:
-            name, state = place_of(group, instance), str(instance.status)
-            ref = scope.instance_ref(group, instance)
+        ref, name, state = scope.in_step(group)
         text = f"{name} is still to be updated, and nothing is being replaced; {left}"
         if moving:
             text = f"the update waits for {name}, which is {state}; {left}"

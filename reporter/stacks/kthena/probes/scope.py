@@ -62,6 +62,10 @@ class ModelServingScope(SubjectScope[ModelServing]):
     def staying(self) -> tuple[GroupState, ...]:
         return tuple(each for each in self.groups if not each.deleting)
 
+    @property
+    def running(self) -> int:
+        return sum(each.available for each in self.groups)
+
     @cached_property
     def wanted_groups(self) -> tuple[GroupState, ...]:
         """The groups that should serve: those that stay, and those that come back.
@@ -108,21 +112,22 @@ class ModelServingScope(SubjectScope[ModelServing]):
         first = next((each.name for each in self.object.roles), "")
         return self.pod_ref(f"{group.name}-{first}-0-0")
 
-    def instance_ref(self, group: GroupState, instance: InstanceState) -> ObjectRef:
-        """Return the object that represents an instance: its entry pod, by name."""
-        return self.pod_ref(f"{group.name}-{instance.id}-0")
+    def in_step(self, group: GroupState) -> tuple[ObjectRef, str, str]:
+        """Return what the next step of a group is about: a reference, its name and its state.
 
-    def updating(self, group: GroupState) -> InstanceState | None:
-        """Return the instance that the update of a group has reached; None if it goes as a whole.
-
-        Instances are replaced from the highest ordinal down (volcano-sh/kthena at 3cc0572), so the
-        others wait for the highest instance that is not Running, or else the highest that is left.
+        That is the group, or the instance that its update has reached if instances are replaced one
+        by one: such a group is not Running during the whole update, so what is measured starts
+        again with each instance. They are replaced from the highest ordinal down
+        (volcano-sh/kthena at 3cc0572), so the others wait for the highest instance that is not
+        Running, or else the highest that is left.
         """
-        if not self.object.rolls_roles or not group.awaits_update:
-            return None
         away = [each for each in group.instances if each.status is not InstanceStatus.RUNNING]
         left = [each for each in group.instances if each.outdated and not each.protected]
-        return max(away or left, key=lambda each: (each.ordinal, each.id), default=None)
+        if not self.object.rolls_roles or not group.awaits_update or not (away or left):
+            return self.group_ref(group), f"ServingGroup {group.name}", str(group.status)
+        instance = max(away or left, key=lambda each: (each.ordinal, each.id))
+        entry = self.pod_ref(f"{group.name}-{instance.id}-0")
+        return entry, place_of(group, instance), str(instance.status)
 
 
 def instances_of(groups: tuple[GroupState, ...]) -> Iterator[tuple[GroupState, InstanceState]]:
