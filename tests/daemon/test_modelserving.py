@@ -93,7 +93,7 @@ async def test_entries_that_full_mode_wrote_go_in_roles_mode(stage, inside):
     await until(lambda: roles_of(stage) == creating[:3], "the roles of the group that went go")
     before = writes(stage)
     await second.passes(3)
-    assert writes(stage) == before, "an apply, a release, an apply; then it rests"
+    assert writes(stage) == before, "one release; then it rests"
 
 
 async def test_the_kind_is_followed_once_it_is_served(stage, inside):
