@@ -38,11 +38,16 @@ def row(
     grace_seconds: int | None = None,
     grace_note: str = "",
     stage: RequestStage | None = None,
+    chain: bool = True,
+    type_: EventType = EventType.WARNING,
 ) -> Reason:
-    """Return a row of the priority chain, which blocks its subject's Ready reason."""
+    """Return a row; one of the priority chain blocks its subject's Ready reason."""
     return Reason(
         name=name,
         layer=Layer.DEPLOYMENT,
+        type=type_,
+        chain=chain,
+        blocks_ready=chain,
         of=of,
         summary=summary,
         trigger=trigger,
@@ -54,10 +59,6 @@ def row(
         grace_note=grace_note,
         stage=stage,
     )
-
-
-def outside_chain(reason: Reason, type_: EventType = EventType.WARNING) -> Reason:
-    return replace(reason, type=type_, chain=False, blocks_ready=False)
 
 
 def switch_off(part: str) -> str:
@@ -86,8 +87,11 @@ def ready_row(
     trigger: str,
     reads: tuple[AnyResource, ...],
 ) -> Reason:
-    reason = row(name, summary, of=of, trigger=trigger, action="Nothing.", reads=reads)
-    return replace(outside_chain(reason, EventType.NORMAL), says_ready=True)
+    reason = row(
+        name, summary, of=of, trigger=trigger, action="Nothing.", reads=reads,
+        chain=False, type_=EventType.NORMAL,
+    )  # fmt: skip
+    return replace(reason, says_ready=True)
 
 
 CLUSTER_CRD_MISSING: Final = "clusterCRDMissing"
@@ -268,7 +272,7 @@ def reasons_of(
 ) -> Iterator[Reason]:
     """Yield the reasons of a kind, in the order of the rows; `texts` are inserted."""
     for each in rows:
-        reason = row(
+        yield row(
             f"{of}{each.name}",
             each.summary.format_map(texts),
             of=of,
@@ -279,5 +283,6 @@ def reasons_of(
             grace_note=each.grace_note,
             grace_seconds=each.grace_seconds,
             stage=RequestStage[each.stage] if each.stage else None,
+            chain=each.chain,
+            type_=each.type,
         )
-        yield reason if each.chain else outside_chain(reason, each.type)

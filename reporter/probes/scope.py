@@ -56,7 +56,7 @@ class FaultFields(WorkloadFields, total=False):
     """The fields of a fault that a probe sets."""
 
     reason: Required[str]
-    related: Required[ObjectRef]
+    related: ObjectRef
     severity: int
     created: datetime | None
     no_older_than: datetime | None
@@ -177,7 +177,11 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
         return f"{self.resource.kind} {self.place}/{self.name}"
 
     def finding(self, *, text: str, cause: str, **fault: Unpack[FaultFields]) -> Finding:
-        """Return a finding whose message is the model's title and `text`."""
+        """Return a finding about the model, or the object that `related` names.
+
+        Its message is the model's title and `text`.
+        """
+        fault.setdefault("related", self.ref)
         return Finding(
             subject=self.subject,
             involved=self.involved,

@@ -7,7 +7,7 @@ being Ready. Stalled rollouts and refused pods show in the workload's status.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Unpack
 
 from reporter.catalogue.resources import PODS
 from reporter.catalogue.runtime import of_kind
@@ -16,7 +16,7 @@ from reporter.model import objects as o
 from reporter.model.finding import Derived, Evaluation, Fails, Finding, ServingEvidence
 from reporter.model.text import clean
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
-from reporter.probes.scope import SubjectScope, evaluated
+from reporter.probes.scope import FaultFields, SubjectScope, evaluated
 from reporter.served.role import Containers, ServedRole
 from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import exceeded_deadline
@@ -45,7 +45,6 @@ def switched_off(
     """Return the only finding about a model that a user has stopped by an annotation."""
     stopped = scope.finding(
         reason=of_kind("Stopped", scope.subject.kind),
-        related=scope.ref,
         cause="stopped",
         text=f"is stopped, by the annotation {by}",
     )
@@ -83,7 +82,6 @@ def not_ready(
     since = not_ready_from(ready)
     return scope.finding(
         reason=of_kind("NotReady", scope.subject.kind),
-        related=scope.ref,
         cause=cause,
         text=text,
         transition=since and latest(since, changed),
@@ -109,6 +107,15 @@ class _At:
         """Return the reason of the subject's kind with this suffix."""
         return of_kind(end, self.scope.subject.kind)
 
+    def finding(self, *, text: str, cause: str, **fields: Unpack[FaultFields]) -> Finding:
+        """Return a finding about the role's workload; it is worse while no replica serves."""
+        serves, title = self.role.serves, self.role.title
+        if self.role.ref is not None:
+            fields.setdefault("related", self.role.ref)
+        fields.setdefault("severity", 0 if serves else 1)
+        though = "; the pods that are ready go on serving" if serves else ""
+        return self.scope.finding(text=f"{text}{though}", cause=f"{title}{cause}", **fields)
+
 
 def judge_roles(
     scope: SubjectScope[o.KubeObject], roles: tuple[ServedRole, ...]
@@ -121,14 +128,15 @@ def judge_roles(
             yield from _of_pod(_At(scope, role), pod, fault)
     for role in roles:
         at = _At(scope, role)
-        if role.deployment is not None:
-            yield from _refused(at, role.deployment)
-            yield from _stalled(at, role.deployment)
-        elif role.group_set is not None:
-            yield from _incomplete(at, role.group_set)
-            yield from _updating(at, role.group_set)
-        elif isinstance(role.workload, o.StatefulSet):
-            yield from _not_made(at, role.workload)
+        match role.workload:
+            case o.Deployment() as deployment:
+                yield from _refused(at, deployment)
+                yield from _stalled(at, deployment)
+            case o.LeaderWorkerSet() as groups:
+                yield from _incomplete(at, groups)
+                yield from _updating(at, groups)
+            case o.StatefulSet() as workload:
+                yield from _not_made(at, workload)
 
 
 def faults_of(
@@ -162,7 +170,7 @@ def _of_pod(at: _At, pod: o.Pod, fault: PodFault) -> Iterator[Finding]:
         )
     if ended is not None:
         reason, what, status = ended
-        why, diagnosis = why_ended(pod, status, at.scope.snapshot, otherwise=_end(status))
+        why, diagnosis = why_ended(pod, status, at.scope.snapshot, otherwise=how_ended(status))
         if diagnosis is not None and diagnosis.sentence.startswith(f"container {status.name} "):
             what, why = "", why.removeprefix(": ")
         looping, end = loops(status), last_end(status)
@@ -228,13 +236,17 @@ def _how(pod: o.Pod, status: o.ContainerStatus) -> str:
     return f"container {status.name} is restarted again and again before it is ready{allowed}"
 
 
-def _end(status: o.ContainerStatus) -> str:
+def unusual_end(status: o.ContainerStatus) -> str:
+    """Return a suffix with the reason why a container ended, unless that is only `Error`."""
     ended = last_end(status)
-    if ended is None:
-        return ""
-    reason = clean(ended.reason or "")
-    unusual = f", {reason}" if reason not in {"", "Error"} else ""
-    return f"{unusual}{ending(ended)}"
+    reason = clean(ended.reason or "") if ended else ""
+    return f", {reason}" if reason not in {"", "Error"} else ""
+
+
+def how_ended(status: o.ContainerStatus) -> str:
+    """Return a suffix that says how a container ended; empty if it never did."""
+    ended = last_end(status)
+    return f"{unusual_end(status)}{ending(ended)}" if ended else ""
 
 
 _ROLLOUT: Final = timedelta(seconds=600)
@@ -248,15 +260,13 @@ def _refused(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
         return
     found = refusal(failure.message, at.scope.place, at.scope.snapshot) if failure else None
     why = words(failure) if failure else "and its Deployment does not say why"
-    yield at.scope.finding(
+    yield at.finding(
         reason=at.reason("PodsNotCreated"),
-        related=at.role.resource.ref(deployment),
-        cause=f"{at.role.title}{(failure.reason if failure else '') or 'pods are missing'}",
+        cause=(failure.reason if failure else "") or "pods are missing",
         text=f"{at.role.title}pods are not created, {found.sentence if found else why} (Deployment "
-        f"{deployment.name}){_serves(at.role)}",
+        f"{deployment.name})",
         diagnosis=found,
         fails=Fails.REFUSED,
-        severity=0 if at.role.serves else 1,
         transition=failure.last_transition_time if failure else None,
         created=deployment.created,
         independent=True,
@@ -277,14 +287,12 @@ def _incomplete(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
     note = note or maker_restarted(
         at.role.resource.kind, begun, at.scope.snapshot, settings=at.scope.settings
     )
-    yield at.scope.finding(
+    yield at.finding(
         reason=at.reason("PodsNotCreated"),
-        related=at.role.resource.ref(groups),
-        cause=f"{at.role.title}pods are missing",
+        cause="pods are missing",
         text=f"LeaderWorkerSet {groups.name} has fewer {at.role.title}pods than its groups of "
-        f"{groups.size} need{note}{_serves(at.role)}",
+        f"{groups.size} need{note}",
         diagnosis=why,
-        severity=0 if at.role.serves else 1,
         created=latest(*(each.created for each in there)) or groups.created,
         budget=None if note else _MADE_IN_TURN,
     )
@@ -314,15 +322,12 @@ def _not_made(at: _At, workload: o.StatefulSet) -> Iterator[Finding]:
     why = why_not_made(at.role.resource.kind, workload, at.scope.snapshot)
     if why is None:
         return
-    yield at.scope.finding(
+    yield at.finding(
         reason=at.reason("PodsNotCreated"),
-        related=at.role.resource.ref(workload),
-        cause=f"{at.role.title}{why.brief}",
-        text=f"{at.role.title}pods are not created, {why.sentence} (StatefulSet {workload.name})"
-        f"{_serves(at.role)}",
+        cause=why.brief,
+        text=f"{at.role.title}pods are not created, {why.sentence} (StatefulSet {workload.name})",
         diagnosis=why,
         fails=Fails.REFUSED,
-        severity=0 if at.role.serves else 1,
         created=workload.created,
         independent=True,
     )
@@ -341,7 +346,8 @@ def _stalled(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
     newest: datetime | None = None
     budget: timedelta | None = None
     if exceeded := exceeded_deadline(deployment):
-        cause, what, since = exceeded.reason, "exceeded its deadline", exceeded.last_transition_time
+        cause, what = exceeded.reason or "", "exceeded its deadline"
+        since = exceeded.last_transition_time
         if starting := _starting(at):
             since, budget = max(starting)
     elif deployment.spec.paused or status.updated_replicas >= min(wanted, status.replicas):
@@ -349,12 +355,10 @@ def _stalled(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
     else:
         cause, what, budget = "old pods", "does not replace the older pods", _ROLLOUT
         newest = latest(*(each.created for each in at.role.pods if counts(each)))
-    yield at.scope.finding(
+    yield at.finding(
         reason=at.reason("RolloutStuck"),
-        related=at.role.resource.ref(deployment),
-        cause=f"{at.role.title}{cause}",
-        text=f"{at.role.title}rollout {what} (Deployment {deployment.name}){_serves(at.role)}",
-        severity=0 if at.role.serves else 1,
+        cause=cause,
+        text=f"{at.role.title}rollout {what} (Deployment {deployment.name})",
         transition=since,
         created=newest,
         budget=budget,
@@ -376,17 +380,10 @@ def _updating(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
     updating = groups.status.condition("UpdateInProgress", "True")
     if updating is None:
         return
-    yield at.scope.finding(
+    yield at.finding(
         reason=at.reason("RolloutStuck"),
-        related=at.role.resource.ref(groups),
-        cause=f"{at.role.title}UpdateInProgress",
-        text=f"{at.role.title}rollout does not end (LeaderWorkerSet "
-        f"{groups.name}){_serves(at.role)}",
-        severity=0 if at.role.serves else 1,
+        cause="UpdateInProgress",
+        text=f"{at.role.title}rollout does not end (LeaderWorkerSet {groups.name})",
         transition=updating.last_transition_time,
         budget=startup_budget(at.scope) + _ROLLOUT,
     )
-
-
-def _serves(role: ServedRole) -> str:
-    return "; the pods that are ready go on serving" if role.serves else ""

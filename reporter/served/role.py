@@ -1,6 +1,6 @@
 """The roles of a served model: `main`, or `decode` and `prefill`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -42,16 +42,6 @@ class ServedRole:
         return "" if self.name == "main" else f"{self.name} "
 
     @property
-    def deployment(self) -> Deployment | None:
-        """Its Deployment, or None if it runs on another kind."""
-        return self.workload if isinstance(self.workload, Deployment) else None
-
-    @property
-    def group_set(self) -> LeaderWorkerSet | None:
-        """Its LeaderWorkerSet, or None if it runs on another kind."""
-        return self.workload if isinstance(self.workload, LeaderWorkerSet) else None
-
-    @property
     def exists(self) -> bool:
         return self.workload is not None
 
@@ -72,12 +62,14 @@ class ServedRole:
     @property
     def serving(self) -> int:
         """Like `available`, but all replicas of a Deployment during a rollout within its limits."""
-        rolls = self.deployment is not None and rolls_as_allowed(self.deployment)
+        rolls = isinstance(self.workload, Deployment) and rolls_as_allowed(self.workload)
         return self.replicas if rolls else self.available
 
     @property
     def serves(self) -> bool:
-        return is_available(self.deployment) if self.deployment else self.available > 0
+        if isinstance(self.workload, Deployment):
+            return is_available(self.workload)
+        return self.available > 0
 
     @property
     def is_idle(self) -> bool:
@@ -165,7 +157,3 @@ def serving_of(
         reached=reached,
         entrances=entrances_of(routes),
     )
-
-
-def parts_of(roles: tuple[ServedRole, ...]) -> Iterator[Workload]:
-    return (each.workload for each in roles if each.workload is not None)

@@ -16,23 +16,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, TypeAlias
 
-from reporter.catalogue.resources import (
-    APISERVICES,
-    AUTOSCALERS,
-    DEPLOYMENTS,
-    SCALEDOBJECTS,
-    STATEFULSETS,
-)
+from reporter.catalogue import resources as r
 from reporter.catalogue.runtime import of_kind
+from reporter.model import objects as o
 from reporter.model.finding import Finding
-from reporter.model.objects import (
-    Condition,
-    Deployment,
-    KubeObject,
-    PodAutoscaler,
-    ScaledObject,
-    StatefulSet,
-)
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.index import grouped
@@ -47,57 +34,57 @@ _SOME_FAIL: Final = "PartialTriggerError"
 _STATIC: Final = ("", "static")
 """Behaviors of a fallback that set exactly its number of replicas."""
 
-Scaler: TypeAlias = ScaledObject | PodAutoscaler
+Scaler: TypeAlias = o.ScaledObject | o.PodAutoscaler
 
 
 def _by_target(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Scaler, ...]]:
     scalers: tuple[Scaler, ...] = (
-        *snapshot[SCALEDOBJECTS].in_namespace(namespace),
-        *snapshot[AUTOSCALERS].in_namespace(namespace),
+        *snapshot[r.SCALEDOBJECTS].in_namespace(namespace),
+        *snapshot[r.AUTOSCALERS].in_namespace(namespace),
     )
     targets = ((each.spec.scale_target_ref, each) for each in scalers)
-    return grouped(((of.kind or DEPLOYMENTS.kind, of.name), each) for of, each in targets)
+    return grouped(((of.kind or r.DEPLOYMENTS.kind, of.name), each) for of, each in targets)
 
 
-def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
+def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[o.Condition, str] | None:
     """Return the condition and cause of an autoscaler that does not work; None if it works."""
     if scaler.deleting:
         return None
-    if isinstance(scaler, PodAutoscaler):
+    if isinstance(scaler, o.PodAutoscaler):
         conditions = map(scaler.status.condition, ("AbleToScale", "ScalingActive"))
         failed = next((c for c in conditions if c and is_false(c) and c.reason != _OFF), None)
         return None if failed is None else (failed, f"{words(failed)}{_unserved(failed, snapshot)}")
     ready = scaler.status.condition("Ready")
     if not is_false(ready) or is_true(scaler.status.condition("Paused")):
         return None
-    return ready, warning_about(snapshot, SCALEDOBJECTS.ref(scaler)) or words(ready)
+    return ready, warning_about(snapshot, r.SCALEDOBJECTS.ref(scaler)) or words(ready)
 
 
 _ASKED: Final = re.compile(r"\(get [^()\s]{0,200}?((?:custom\.|external\.)?metrics\.k8s\.io)\)")
 
 
-def _unserved(failed: Condition, snapshot: Snapshot) -> str:
+def _unserved(failed: o.Condition, snapshot: Snapshot) -> str:
     """Return why the API of metrics that an autoscaler asks does not answer, or an empty string."""
     asked = _ASKED.search(failed.message or "")
-    for each in snapshot[APISERVICES] if asked else ():
+    for each in snapshot[r.APISERVICES] if asked else ():
         available = each.status.condition("Available", "False")
         if available and asked and each.spec.group == asked[1]:
             return f"; APIService {each.name}: {words(available)}"
     return ""
 
 
-def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
+def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[o.Condition, str] | None:
     """Return the condition of an autoscaler that does not fully work, and a message; or None."""
     if rejected := rejection(scaler, snapshot):
         condition, why = rejected
         return condition, f"does not work: {why}"
     conditions = scaler.status.condition
-    if isinstance(scaler, PodAutoscaler):
+    if isinstance(scaler, o.PodAutoscaler):
         return _set_back(scaler, snapshot)
     if scaler.deleting or is_true(conditions("Paused")):
         return None
     fallback, ready = conditions("Fallback"), conditions("Ready")
-    warning = warning_about(snapshot, SCALEDOBJECTS.ref(scaler))
+    warning = warning_about(snapshot, r.SCALEDOBJECTS.ref(scaler))
     if fallback is not None and is_true(fallback):
         to = scaler.spec.fallback
         static = to is not None and to.behavior in _STATIC
@@ -108,7 +95,7 @@ def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
     return None
 
 
-def _set_back(scaler: PodAutoscaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
+def _set_back(scaler: o.PodAutoscaler, snapshot: Snapshot) -> tuple[o.Condition, str] | None:
     """Return a message if a target has the replicas again that it had before it was scaled.
 
     Only something that owns or applies the target would do that, time and again.
@@ -122,25 +109,22 @@ def _set_back(scaler: PodAutoscaler, snapshot: Snapshot) -> tuple[Condition, str
         return None
     setter = _setter(target) if target.wanted == status.current_replicas else ""
     text = (
-        f"has set {of.kind or DEPLOYMENTS.kind} {of.name} from {status.current_replicas} to "
+        f"has set {of.kind or r.DEPLOYMENTS.kind} {of.name} from {status.current_replicas} to "
         f"{status.desired_replicas} replicas, and it wants {target.wanted} again: probably "
         f"{setter} sets it back"
     )
     return (able, text) if setter else None
 
 
-def _target_of(scaler: PodAutoscaler, snapshot: Snapshot) -> Deployment | StatefulSet | None:
+def _target_of(scaler: o.PodAutoscaler, snapshot: Snapshot) -> o.Deployment | o.StatefulSet | None:
     of = scaler.spec.scale_target_ref
-    match of.kind or DEPLOYMENTS.kind:
-        case DEPLOYMENTS.kind:
-            return snapshot[DEPLOYMENTS].get(scaler.namespace, of.name)
-        case STATEFULSETS.kind:
-            return snapshot[STATEFULSETS].get(scaler.namespace, of.name)
-        case _:
-            return None
+    if (of.kind or r.DEPLOYMENTS.kind) == r.DEPLOYMENTS.kind:
+        return snapshot[r.DEPLOYMENTS].get(scaler.namespace, of.name)
+    sets = snapshot[r.STATEFULSETS] if of.kind == r.STATEFULSETS.kind else None
+    return sets.get(scaler.namespace, of.name) if sets else None
 
 
-def _setter(target: Deployment | StatefulSet) -> str:
+def _setter(target: o.Deployment | o.StatefulSet) -> str:
     """Return what else sets the replicas of an object, by its owner and writers; or empty."""
     owners = (each for each in target.metadata.owner_references or () if each.controller)
     if owner := next(owners, None):
@@ -161,7 +145,7 @@ _FOUGHT_OVER: Final = timedelta(minutes=5)
 
 
 def judge_scalers(
-    scope: SubjectScope[KubeObject],
+    scope: SubjectScope[o.KubeObject],
     workloads: Iterable[tuple[str, str]],
     *,
     also: Iterable[Scaler] = (),
@@ -177,16 +161,16 @@ def judge_scalers(
     place, reported = scope.place, set[str]()
     by_target = scope.snapshot.once(("scalers", place), partial(_by_target, place))
     of_workloads = [scaler for each in workloads for scaler in by_target.get(each, ())[:_MOST]]
-    found = (*also, *sorted(of_workloads, key=lambda each: isinstance(each, PodAutoscaler)))
+    found = (*also, *sorted(of_workloads, key=lambda each: isinstance(each, o.PodAutoscaler)))
     for each in {(type(each), each.name): each for each in found}.values():
         fault = _fault(each, scope.snapshot)
         if fault is None or any(each.metadata.owned_by(uid) for uid in reported):
             continue
         reported.add(each.metadata.uid)
         condition, text = fault
-        resource = AUTOSCALERS if isinstance(each, PodAutoscaler) else SCALEDOBJECTS
-        of_pods = isinstance(each, PodAutoscaler) and condition.type == "ScalingActive"
-        fought = isinstance(each, PodAutoscaler) and is_true(condition)
+        resource = r.AUTOSCALERS if isinstance(each, o.PodAutoscaler) else r.SCALEDOBJECTS
+        of_pods = isinstance(each, o.PodAutoscaler) and condition.type == "ScalingActive"
+        fought = isinstance(each, o.PodAutoscaler) and is_true(condition)
         cause = condition.reason or f"{condition.type} is False"
         cause = "replicas are set back" if fought else cause
         lasts = startup_budget(scope) if of_pods else budget

@@ -1,22 +1,27 @@
 """The paths of requests to a model's pods: Services, InferencePools and pickers, routes.
 
-They are found by the selectors that match the pods, whoever created them.
+They are found by the selectors that match the pods, whoever created them; and, where none does,
+Services that are meant for them by their names.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import islice
-from typing import Final, TypeAlias, TypeVar
+from itertools import chain, islice
+from typing import Final, TypeAlias, TypeVar, Unpack
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.needs import is_of_istio
 from reporter.catalogue.runtime import of_kind
+from reporter.diagnosis.fit import selected, some
 from reporter.model import objects as o
-from reporter.model.finding import Finding
+from reporter.model.finding import Diagnosis, Finding, Sureness
 from reporter.model.subject import ObjectRef
-from reporter.probes.scope import SubjectScope, of_workload
+from reporter.model.text import clean
+from reporter.probes.scope import FaultFields, SubjectScope, of_workload
+from reporter.snapshot.decode import selected_by
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload import endpoint_pickers, routing
@@ -208,7 +213,7 @@ def dark_gateway(scope: SubjectScope[o.KubeObject], dark: Dark, *, reason: str) 
     )
 
 
-NOT_AVAILABLE: Final = WorkloadFault("not available", "", passing=True)
+_NOT_AVAILABLE: Final = WorkloadFault("not available", "", passing=True)
 """The fault of a Deployment that shows in its replica count only, while its pods progress."""
 
 
@@ -216,22 +221,26 @@ def deployment_down(
     scope: SubjectScope[o.KubeObject],
     deployment: o.Deployment,
     *,
-    reason: str,
     what: str,
     of: str = "",
+    effect: str = "",
+    **fields: Unpack[FaultFields],
 ) -> Finding:
-    """Return the finding about an unavailable Deployment in the path of requests."""
-    fault = judge_deployment(deployment, scope.snapshot) or NOT_AVAILABLE
+    """Return the finding about an unavailable Deployment in the path of requests.
+
+    `fields` replace those of its fault. `effect` says what becomes of requests.
+    """
+    fault = judge_deployment(deployment, scope.snapshot) or _NOT_AVAILABLE
     why = f": {fault.detail}" if fault.detail else ""
-    return scope.finding(
-        reason=reason,
-        related=r.DEPLOYMENTS.ref(deployment),
-        cause=fault.cause,
-        text=f"{what} is down{why} (Deployment {deployment.name}{of})",
-        created=deployment.created,
-        independent=True,
+    own: FaultFields = {
+        "related": r.DEPLOYMENTS.ref(deployment),
+        "created": deployment.created,
+        "independent": True,
         **of_workload(fault),
-    )
+        **fields,
+    }
+    text = f"{what} is down{why} (Deployment {deployment.name}{of}){effect}"
+    return scope.finding(cause=fault.cause, text=text, **own)
 
 
 def refused_way(
@@ -309,3 +318,88 @@ def _by_label(selecting: Iterable[tuple[o.Labels | None, SelectsT]]) -> _Selecti
         for wanted, each in selecting
         if wanted and not each.deleting
     )
+
+
+_ENDING: Final = re.compile(r"-(?:deployment|statefulset|service|svc|server)$")
+"""What the name of a Service may have after that of its workload."""
+
+
+def judge_services(scope: SubjectScope[o.KubeObject], ways: Ways, name: str) -> Iterator[Finding]:
+    """Yield a finding for each Service, or route, that is meant for a workload and misses it.
+
+    Such a Service is found by what it selects no more than its pods are: only its name says whose
+    it is. So this looks only where nothing else leads to a model's pods, and at names alone: `chat`
+    and `chat-service` for Deployment `chat`. A Service whose workload has no pods for now, as it is
+    scaled to zero, is left out: a pod template has the labels that it selects.
+    """
+    if ways.pools or ways.services:
+        return
+    reason = of_kind("RouteNotReady", scope.subject.kind)
+    place, snapshot = scope.place, scope.snapshot
+    index = partial(_selecting_nothing, place)
+    for service in snapshot.entry((_selecting_nothing, place), _stem(name), index) or ():
+        wanted = service.spec.selector or {}
+        has = sorted(f"{clean(k)}={clean(v)}" for k, v in ways.labels.items() if k in wanted)
+        own = f", and the pods of {clean(name)} have {some(has) or 'none of these labels'}"
+        text = f"selects no pod: it asks for {selected(o.LabelSelector(match_labels=wanted))}{own}"
+        action = f"Correct the selector of Service {clean(service.name)}, or the pods' labels."
+        why = Diagnosis("selects-nothing", text, "selects no pod", action, sureness=Sureness.LIKELY)
+        fault = routing.ParentFault("selects no pod", text, routing.WRONG_PORT, diagnosis=why)
+        ref = r.SERVICES.ref(service)
+        yield refused_way(scope, ref, fault, reason=reason, made=service.created)
+    if not snapshot.lacks(r.SERVICES, place, name):
+        return
+    for route in routing.routes_naming(snapshot, place, kind=r.SERVICES.kind, name=name):
+        text = f"leads to Service {clean(name)}, which does not exist in {clean(place)}"
+        action = f"Create Service {clean(place)}/{clean(name)}, or correct the route."
+        why = Diagnosis("service-missing", text, "its Service is missing", action, missing=True)
+        fault = routing.ParentFault(
+            "its Service is missing", text, routing.WRONG_PORT, diagnosis=why
+        )
+        yield refused_way(scope, r.HTTPROUTES.ref(route), fault, reason=reason, made=route.created)
+
+
+def _stem(name: str) -> str:
+    return _ENDING.sub("", name)
+
+
+def _selecting_nothing(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[o.Service, ...]]:
+    """Return the Services that select no pod and no pod template, by the stem of their names."""
+    templates = _templates(namespace, snapshot)
+    return grouped(
+        (_stem(each.name), each)
+        for each in snapshot[r.SERVICES].in_namespace(namespace)
+        if each.spec.selector and not each.deleting and not _selects(each, templates, snapshot)
+    )
+
+
+def _selects(
+    service: o.Service,
+    templates: Mapping[tuple[str, str], tuple[o.Labels, ...]],
+    snapshot: Snapshot,
+) -> bool:
+    """True if a Service selects a pod or a template, or if that cannot be known."""
+    wanted = service.spec.selector or {}
+    rarest = min(wanted.items(), key=lambda label: (len(templates.get(label, ())), label))
+    if any(wanted.items() <= each.items() for each in templates.get(rarest, ())):
+        return True
+    if not all(
+        snapshot.absence_known(e, service.namespace) for e in (r.DEPLOYMENTS, r.STATEFULSETS)
+    ):
+        return True
+    selector = o.LabelSelector(match_labels=wanted)
+    if any(True for _ in snapshot[r.PODS].each_selected(service.namespace, selector)):
+        return True
+    return not snapshot.absence_known(r.PODS, service.namespace, sought=selected_by(selector))
+
+
+def _templates(
+    namespace: str, snapshot: Snapshot
+) -> Mapping[tuple[str, str], tuple[o.Labels, ...]]:
+    """Return the labels of the pod templates in a namespace, by each label."""
+    of_deployments = (
+        each.spec.template for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace)
+    )
+    of_sets = (each.spec.template for each in snapshot[r.STATEFULSETS].in_namespace(namespace))
+    every = (each.metadata.labels or {} for each in chain(of_deployments, of_sets))
+    return grouped((label, labels) for labels in every for label in labels.items())

@@ -68,7 +68,8 @@ def named(route: o.HttpRoute) -> set[Parent]:
     return {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
 
 
-def _entries(obj: o.HttpRoute | o.InferencePool) -> Iterator[tuple[Parent, o.ParentStatus]]:
+def entries_of(obj: o.HttpRoute | o.InferencePool) -> Iterator[tuple[Parent, o.ParentStatus]]:
+    """Yield what has been written about an object, with the parent that it is about."""
     return ((parent_of(each.parent_ref, obj.namespace), each) for each in obj.status.parents or ())
 
 
@@ -155,7 +156,7 @@ def route_faults(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault
         if parent.is_gateway and snapshot.lacks(r.GATEWAYS, parent.namespace, parent.name):
             yield ParentFault(f"{parent} is gone", f"{parent} does not exist", GATEWAY_GONE)
             continue
-        entries = [entry for each, entry in _entries(route) if each == parent]
+        entries = [entry for each, entry in entries_of(route) if each == parent]
         if not entries:
             text = f"{parent} has not accepted it: status.parents has no entry"
             yield ParentFault(UNSEEN, text, NO_PARENT)
@@ -191,7 +192,7 @@ def other_pool(snapshot: Snapshot, group: str, *, namespace: str, name: str) -> 
 
 def pool_faults(pool: o.InferencePool, snapshot: Snapshot) -> Iterator[ParentFault]:
     """Yield the faults of a pool by its parents, without leftover entries of deleted Gateways."""
-    entries = [*_entries(pool)]
+    entries = [*entries_of(pool)]
     for parent in sorted({each for each, _ in entries}):
         known = snapshot.absence_known(r.GATEWAYS, parent.namespace, parent.name)
         if parent.is_gateway and known:
@@ -284,7 +285,7 @@ _NEAR: Final = 20
 def is_accepted(route: o.HttpRoute) -> bool:
     """Tell whether every parent that the route names serves it."""
     wanted = named(route)
-    serving = {each for each, entry in _entries(route) if serves(entry)}
+    serving = {each for each, entry in entries_of(route) if serves(entry)}
     return bool(wanted) and wanted <= serving
 
 
@@ -303,7 +304,7 @@ def entrances_of(routes: Iterable[o.HttpRoute]) -> frozenset[Entrance]:
 
 def parents_of(route: o.HttpRoute) -> Iterator[Parent]:
     """Yield the parents of a route that are in its namespace or have accepted it."""
-    accepted = {each for each, entry in _entries(route) if entry.condition("Accepted", "True")}
+    accepted = {each for each, entry in entries_of(route) if entry.condition("Accepted", "True")}
     for reference in route.spec.parent_refs or ():
         parent = parent_of(reference, route.namespace)
         if parent.namespace == route.namespace or parent in accepted:
@@ -380,7 +381,7 @@ def is_reachable(routes: Iterable[o.HttpRoute]) -> bool:
     return any(
         serves(entry) and parent in named(route)
         for route in routes
-        for parent, entry in _entries(route)
+        for parent, entry in entries_of(route)
     )
 
 

@@ -80,7 +80,6 @@ def _claimed(scope: DialectScope) -> Iterator[Finding]:
         if says in _CLAIMED and (scope.wants or says == "invalid"):
             yield scope.finding(
                 reason=scope.reason(_CLAIMED[says]),
-                related=scope.ref,
                 cause=each.cause,
                 text=f"{each.text}{more}{scope.controller_down}",
                 transition=condition.last_transition_time if condition else None,
@@ -122,7 +121,6 @@ def _stale(scope: DialectScope) -> Iterator[Finding]:
         text = f"its status says that it is ready, and no pod of {names} is Ready"
         yield scope.finding(
             reason=scope.reason("StatusStale"),
-            related=scope.ref,
             cause="says Ready",
             text=f"{text}{scope.controller_down}",
             budget=startup_budget(scope) if all(_starts(scope, each) for each in dead) else None,
@@ -131,7 +129,6 @@ def _stale(scope: DialectScope) -> Iterator[Finding]:
     if type(seen) is int and 0 < seen < scope.object.metadata.generation:
         yield scope.finding(
             reason=scope.reason("StatusStale"),
-            related=scope.ref,
             cause="observedGeneration",
             text=f"its controller has not looked at its newest spec{scope.controller_down}",
             transition=spec_written(scope.object),

@@ -11,7 +11,6 @@ from reporter.catalogue.pickers import PICKER_NAMES, picker_rows_of
 from reporter.catalogue.reasons import (
     SHARED_SILENT,
     SHARED_TRIGGER,
-    outside_chain,
     ready_row,
     row,
     switch_off,
@@ -194,17 +193,15 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         reads=(*_SETS, r.DEPLOYMENTS, r.PODS, *_POOLS, r.HTTPROUTES),
     ),
     *picker_rows_of(INFERENCESET_KIND, chain=True, reads=(INFERENCESETS, r.PODS)),
-    outside_chain(
-        _row(
-            MODEL_NODE_PRESSURE,
-            "A node of the model is short of disk, memory or processes.",
-            trigger="DiskPressure, MemoryPressure or PIDPressure of a node that runs the model, or "
-            "a Workspace that reports it for a node that cannot be read.",
-            action="kubectl describe node <node>; free the resource before the kubelet evicts "
-            "pods.",
-            reads=(*_SETS, r.PODS, r.NODES),
-            grace_seconds=30,
-        )
+    _row(
+        MODEL_NODE_PRESSURE,
+        "A node of the model is short of disk, memory or processes.",
+        trigger="DiskPressure, MemoryPressure or PIDPressure of a node that runs the model, or "
+        "a Workspace that reports it for a node that cannot be read.",
+        action="kubectl describe node <node>; free the resource before the kubelet evicts pods.",
+        reads=(*_SETS, r.PODS, r.NODES),
+        grace_seconds=30,
+        chain=False,
     ),
     *rows_of(INFERENCESET_KIND, reads=(INFERENCESETS, r.PODS)),
     *picker_rows_of(INFERENCESET_KIND, chain=False, reads=(INFERENCESETS, r.PODS)),

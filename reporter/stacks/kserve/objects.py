@@ -71,10 +71,6 @@ class TrafficEntry(StatusPart, frozen=True):
 Traffic: TypeAlias = Annotated[tuple[TrafficEntry, ...], Meta(max_length=1000)]
 
 
-class KnativeServiceSpec(Part, frozen=True):
-    traffic: Traffic | None = None
-
-
 class KnativeServiceStatus(KnativeConditioned, frozen=True):
     observed_generation: int | None = None
     latest_created_revision_name: str = ""
@@ -87,7 +83,6 @@ class KnativeServiceStatus(KnativeConditioned, frozen=True):
 class KnativeService(KubeObject, frozen=True):
     """serving.knative.dev/v1 Service."""
 
-    spec: KnativeServiceSpec = KnativeServiceSpec()
     status: KnativeServiceStatus = KnativeServiceStatus()
 
 
@@ -132,6 +127,11 @@ class ComponentStatus(StatusPart, frozen=True):
     rest_url: str = ""
     grpc_url: str = ""
     address: Addressable | None = None
+
+    def serving(self, besides: str = "") -> tuple[str, ...]:
+        """Return the revisions that get requests except `besides`, in the order of the route."""
+        asked = (each.revision_name for each in self.traffic or () if (each.percent or 0) > 0)
+        return tuple(each for each in dict.fromkeys(asked) if each not in ("", besides))
 
 
 class ModelStates(StatusPart, frozen=True):
@@ -276,13 +276,8 @@ CANARY_PREDICTOR_READY: Final = "CanaryPredictorReady"
 
 
 def spec_of(spec: InferenceServiceSpec, component: Component) -> ComponentSpec | None:
-    match component:
-        case Component.PREDICTOR:
-            return spec.predictor
-        case Component.TRANSFORMER:
-            return spec.transformer
-        case Component.EXPLAINER:
-            return spec.explainer
+    found: ComponentSpec | None = getattr(spec, component.value)
+    return found
 
 
 def components_of(spec: InferenceServiceSpec) -> Iterator[Component]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
+from reporter.catalogue.reasons import controller_row, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.catalogue.suppression import missing_kind, of_pods, seen_on_objects
 from reporter.model.objects import KubeObject
@@ -89,7 +89,7 @@ _DESCRIBE: Final = "kubectl -n <namespace> describe inferenceservice <name>"
 
 _row = partial(row, of=INFERENCESERVICE_KIND, reads=_ITSELF)
 
-_FAULTS: Final[tuple[Reason, ...]] = (
+REASONS: Final[tuple[Reason, ...]] = (
     _row(
         KNATIVE_MISSING,
         "The InferenceService needs Knative, which the cluster does not have.",
@@ -205,8 +205,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "status.traffic.",
         reads=(*_KNATIVE, KNATIVE_REVISIONS),
         grace_note="A route that is being changed, and traffic that is split over one revision, "
-        "have 600 s; while a newer revision starts, --grace model-startup if that is "
-        "longer.",
+        "have 600 s; while a newer revision starts, --grace model-startup if that is longer.",
     ),
     _row(
         COMPONENT_NOT_READY,
@@ -247,81 +246,68 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         grace_note="Unknown, and pods that start: --grace model-startup, or a longer "
         "start-up probe's budget.",
     ),
-    outside_chain(
-        _row(
-            STATUS_STALE,
-            "The status of the InferenceService does not match its objects.",
-            trigger="Fields of the status differ from what KServe would write now from the Knative "
-            "Services, Deployments and pods.",
-            silent="InferenceServices that are frozen while Ready (disable-auto-update), texts "
-            "that differ between versions of KServe, readiness of pods, which KServe does "
-            "not follow.",
-            action="Look at the log of kserve-controller-manager; believe the objects until then.",
-            reads=(*_BOTH, r.PODS),
-            grace_seconds=120,
-        )
+    _row(
+        STATUS_STALE,
+        "The status of the InferenceService does not match its objects.",
+        trigger="Fields of the status differ from what KServe would write now from the Knative "
+        "Services, Deployments and pods.",
+        silent="InferenceServices that are frozen while Ready (disable-auto-update), texts that "
+        "differ between versions of KServe, readiness of pods, which KServe does not follow.",
+        action="Look at the log of kserve-controller-manager; believe the objects until then.",
+        reads=(*_BOTH, r.PODS),
+        grace_seconds=120,
+        chain=False,
     ),
-    outside_chain(
-        _row(
-            SCALING_NOT_READY,
-            "The InferenceService is not scaled; its pods serve.",
-            trigger="Ready of a ScaledObject, or AbleToScale or ScalingActive of a "
-            "HorizontalPodAutoscaler, that names a Deployment of it is False, or the ScaledObject "
-            "falls back; or there is no ScaledObject for autoscalerClass keda (Standard mode).",
-            silent="A ScaledObject that is paused.",
-            action="kubectl -n <namespace> describe scaledobject,hpa",
-            reads=(*_ITSELF, r.DEPLOYMENTS, r.SCALEDOBJECTS),
-        )
+    _row(
+        SCALING_NOT_READY,
+        "The InferenceService is not scaled; its pods serve.",
+        trigger="Ready of a ScaledObject, or AbleToScale or ScalingActive of a "
+        "HorizontalPodAutoscaler, that names a Deployment of it is False, or the ScaledObject "
+        "falls back; or there is no ScaledObject for autoscalerClass keda (Standard mode).",
+        silent="A ScaledObject that is paused.",
+        action="kubectl -n <namespace> describe scaledobject,hpa",
+        reads=(*_ITSELF, r.DEPLOYMENTS, r.SCALEDOBJECTS),
+        chain=False,
     ),
-    outside_chain(
-        _row(
-            CANARY_NOT_READY,
-            "A canary of the InferenceService is not ready (Standard mode).",
-            trigger="CanaryPredictorReady is False with CanariesNotReady.",
-            action="Look at the Deployment of the canary that the message names, and at its pods.",
-            grace_note="Its budget is --grace model-startup.",
-        )
+    _row(
+        CANARY_NOT_READY,
+        "A canary of the InferenceService is not ready (Standard mode).",
+        trigger="CanaryPredictorReady is False with CanariesNotReady.",
+        action="Look at the Deployment of the canary that the message names, and at its pods.",
+        grace_note="Its budget is --grace model-startup.",
+        chain=False,
     ),
-    outside_chain(
-        _row(
-            ROLLED_BACK,
-            "A component is rolled back: its newest revision is ready and gets no requests.",
-            trigger="The latest entry of the route has 0 percent, and the latest and the previous "
-            "rolled-out revision are the same.",
-            silent="A new revision that is held at 0 percent.",
-            action="Nothing, if this is intended. To promote it again, remove "
-            "canaryTrafficPercent.",
-            reads=_KNATIVE,
-        ),
-        EventType.NORMAL,
+    _row(
+        ROLLED_BACK,
+        "A component is rolled back: its newest revision is ready and gets no requests.",
+        trigger="The latest entry of the route has 0 percent, and the latest and the previous "
+        "rolled-out revision are the same.",
+        silent="A new revision that is held at 0 percent.",
+        action="Nothing, if this is intended. To promote it again, remove canaryTrafficPercent.",
+        reads=_KNATIVE,
+        chain=False,
+        type_=EventType.NORMAL,
     ),
-    outside_chain(
-        _row(
-            CANARY_IN_PROGRESS,
-            "A newer revision gets a part of the requests.",
-            trigger="The latest entry of the route has 1 to 99 percent, and its revision is ready "
-            "and not rolled out.",
-            action="Nothing, if this is intended. To promote it, remove canaryTrafficPercent.",
-            reads=_KNATIVE,
-        ),
-        EventType.NORMAL,
+    _row(
+        CANARY_IN_PROGRESS,
+        "A newer revision gets a part of the requests.",
+        trigger="The latest entry of the route has 1 to 99 percent, and its revision is ready "
+        "and not rolled out.",
+        action="Nothing, if this is intended. To promote it, remove canaryTrafficPercent.",
+        reads=_KNATIVE,
+        chain=False,
+        type_=EventType.NORMAL,
     ),
-    outside_chain(
-        _row(
-            STOPPED,
-            "The InferenceService is switched off.",
-            trigger="The annotation serving.kserve.io/stop is true. Nothing else is reported about "
-            "it then.",
-            action="Nothing, if this is intended. KServe has forgotten which revisions were rolled "
-            "out.",
-        ),
-        EventType.NORMAL,
+    _row(
+        STOPPED,
+        "The InferenceService is switched off.",
+        trigger="The annotation serving.kserve.io/stop is true. Nothing else is reported about "
+        "it then.",
+        action="Nothing, if this is intended. KServe has forgotten which revisions were rolled "
+        "out.",
+        chain=False,
+        type_=EventType.NORMAL,
     ),
-)
-"""All reasons but Ready; the warnings are in the order of the priority chain."""
-
-REASONS: Final[tuple[Reason, ...]] = (
-    *_FAULTS,
     *rows_of(INFERENCESERVICE_KIND, reads=(INFERENCESERVICES, r.PODS)),
     ready_row(
         READY,
@@ -334,15 +320,6 @@ REASONS: Final[tuple[Reason, ...]] = (
     ),
 )
 """In the order of the priority chain."""
-
-NEEDS_KSERVE: Final = (
-    INVALID_SPEC, RUNTIME_MISSING, RECONCILE_FAILED, ROLLOUT_STUCK, TRAFFIC, INGRESS_NOT_READY,
-    NOT_READY, STATUS_STALE, CANARY_NOT_READY,
-)  # fmt: skip
-"""Reasons of faults that only the KServe controller reports or can mend."""
-
-NEEDS_KNATIVE: Final = (REVISION_NOT_READY, ROLLOUT_STUCK, TRAFFIC)
-"""Reasons of faults that only Knative's controller can mend."""
 
 CLUSTER_REASONS: Final = (
     controller_row(
@@ -367,11 +344,16 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     ),
     SuppressionRow(
         CLUSTER_KSERVE,
-        NEEDS_KSERVE,
+        (
+            *(INVALID_SPEC, RUNTIME_MISSING, RECONCILE_FAILED, ROLLOUT_STUCK, TRAFFIC),
+            *(INGRESS_NOT_READY, NOT_READY, STATUS_STALE, CANARY_NOT_READY),
+        ),
         "the KServe controller writes the status of InferenceServices and makes what they need",
     ),
     SuppressionRow(
-        CLUSTER_KNATIVE, NEEDS_KNATIVE, "the Knative controller makes revisions and moves traffic"
+        CLUSTER_KNATIVE,
+        (REVISION_NOT_READY, ROLLOUT_STUCK, TRAFFIC),
+        "the Knative controller makes revisions and moves traffic",
     ),
     missing_kind(INFERENCESERVICES, *seen_on_objects(REASONS)),
 )

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
+from reporter.catalogue.reasons import controller_row, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.catalogue.suppression import missing_kind, of_pods, seen_on_objects
 from reporter.model.objects import KubeObject, PodGroup
@@ -147,31 +147,29 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         grace_note="Its budget is --grace node-boot and --grace model-startup "
         "together; 300 s where the group is missing.",
     ),
-    outside_chain(
-        _row(
-            SCALING_NOT_READY,
-            "The ModelServing is not scaled; its pods serve.",
-            trigger="Ready of a ScaledObject, or AbleToScale or ScalingActive of a "
-            "HorizontalPodAutoscaler, that names it is False.",
-            silent="A ScaledObject that is paused.",
-            action="kubectl -n <namespace> describe scaledobject,hpa",
-            reads=(*_THEMSELVES, r.SCALEDOBJECTS),
-        )
+    _row(
+        SCALING_NOT_READY,
+        "The ModelServing is not scaled; its pods serve.",
+        trigger="Ready of a ScaledObject, or AbleToScale or ScalingActive of a "
+        "HorizontalPodAutoscaler, that names it is False.",
+        silent="A ScaledObject that is paused.",
+        action="kubectl -n <namespace> describe scaledobject,hpa",
+        reads=(*_THEMSELVES, r.SCALEDOBJECTS),
+        chain=False,
     ),
-    outside_chain(
-        _row(
-            STATUS_NOT_OWNED,
-            "Somebody else writes the status of the ModelServing, which the reporter should own.",
-            trigger="Another field manager changed twice within a resync what "
-            "--modelserving-status owns, or the API server drops it because the CRD has no such "
-            "field. The reporter then writes less often, in the end every 10 minutes.",
-            silent="--modelserving-status off.",
-            action="Let only one of the two write: stop Kthena's controller, or set "
-            "--modelserving-status to off. If a field is dropped, add it to the CRD: see "
-            "docs/modelserving.md.",
-            reads=_THEMSELVES,
-            grace_note="Fires at once: it has waited for two changes already.",
-        )
+    _row(
+        STATUS_NOT_OWNED,
+        "Somebody else writes the status of the ModelServing, which the reporter should own.",
+        trigger="Another field manager changed twice within a resync what "
+        "--modelserving-status owns, or the API server drops it because the CRD has no such "
+        "field. The reporter then writes less often, in the end every 10 minutes.",
+        silent="--modelserving-status off.",
+        action="Let only one of the two write: stop Kthena's controller, or set "
+        "--modelserving-status to off. If a field is dropped, add it to the CRD: see "
+        "docs/modelserving.md.",
+        reads=_THEMSELVES,
+        grace_note="Fires at once: it has waited for two changes already.",
+        chain=False,
     ),
 )
 """The warnings, in the order of the priority chain."""

@@ -1,88 +1,151 @@
-"""The effective spec and the wanted status of LLMInferenceServices, by KServe's rules; pure.
+"""The status that an LLMInferenceService should have, by KServe's rules.
 
-Routes, Gateways and pools are judged as in github.com/kserve/kserve,
-pkg/controller/v1alpha2/llmisvc/router.go, at aaac4e2. An unknown answer, for example because
-releases differ, is None.
-
-The effective spec is that of an LLMInferenceService over those of the configs it names. The last
-config wins, and the spec wins over all, field by field (github.com/kserve/kserve,
-pkg/controller/v1alpha2/llmisvc/config_merge.go). KServe's own presets add nothing that is read
-here.
-
-The conditions and counts are those that KServe would write now, as far as they follow from objects.
-From github.com/kserve/kserve, pkg/controller/v1alpha2/llmisvc: a Deployment's workload is ready if
-it is Available (workload_single_node.go), a LeaderWorkerSet's likewise, and the scheduler's if it
-has an available replica (scheduler.go); WorkloadsReady, RouterReady and Ready sum up
-(pkg/apis/serving/v1alpha2/llm_inference_service_lifecycle.go).
+These are the conditions and counts that KServe would write now, as far as they follow from objects.
+From github.com/kserve/kserve, pkg/controller/v1alpha2/llmisvc, at aaac4e2: a Deployment's workload
+is ready if it is Available (workload_single_node.go), a LeaderWorkerSet's likewise, and the
+scheduler's if it has an available replica (scheduler.go); routes, Gateways and pools are judged as
+in router.go; WorkloadsReady, RouterReady and Ready sum up
+(pkg/apis/serving/v1alpha2/llm_inference_service_lifecycle.go). An unknown answer, for example
+because releases differ, is None.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import Enum
-from functools import reduce
-from typing import Final, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
-from reporter.model.finding import Document
-from reporter.model.objects import Condition, Gateway, HttpRoute, InferencePool, ParentStatus, Part
-from reporter.stacks.llmisvc import objects as api
+from reporter.catalogue import resources as r
+from reporter.model.finding import Derived
+from reporter.model.objects import Condition, Gateway, HttpRoute, ParentStatus
+from reporter.snapshot.snapshot import Served
+from reporter.stacks.llmisvc.reasons import LEADERWORKERSETS
+from reporter.stacks.llmisvc.scope import LlmScope
 from reporter.workload.owners import is_false, is_true
-from reporter.workload.routing import Parent, parent_of
+from reporter.workload.routing import entries_of, named
+
+OF_ROUTER: Final = frozenset({
+    "RouterReady", "GatewaysReady", "HTTPRoutesReady", "InferencePoolReady",
+    "SchedulerWorkloadReady", "TokenizerReady",
+})  # fmt: skip
+"""The conditions of the later stage of KServe's pass; those of workloads come before. An error ends
+the pass, and later conditions stay as they were."""
+
+SCALING: Final = ("ScalingReady", "PrefillScalingReady")
+
+_CONDITION: Final = {
+    (False, False): "MainWorkloadReady",
+    (False, True): "WorkerWorkloadReady",
+    (True, False): "PrefillWorkloadReady",
+    (True, True): "PrefillWorkerWorkloadReady",
+}
 
 
-def gateways_ready(gateways: Iterable[Gateway]) -> bool | None:
-    """Return GatewaysReady: whether the Gateways of the routes are programmed; True without any."""
-    answers = []
-    for each in gateways:
-        programmed = each.status.condition("Programmed")
-        current = is_of(programmed, each.metadata.generation)
-        answers.append(is_true(programmed) if current or not is_true(programmed) else None)
-    return all_of(answers)
-
-
-def routes_ready(routes: Iterable[HttpRoute]) -> bool | None:
-    """Return HTTPRoutesReady: whether all parents accept all routes; True without routes."""
-    return all_of(_route_ready(each) for each in routes)
-
-
-def pool_ready(parents: Collection[Parent], pools: Iterable[InferencePool | None]) -> bool | None:
-    """Return InferencePoolReady: whether the Gateways of routes accept the pool, of either group.
-
-    Releases up to v0.19 require any Gateways instead, which must all accept it. If the two rules
-    differ, the answer is None.
+class Worked(NamedTuple):
+    """A condition that follows from objects: whether it should be True, None if unknown; and the
+    evidence, such as `LeaderWorkerSet big-kserve-mn is available`, which may be empty.
     """
-    entries = [
-        (parent_of(each.parent_ref, pool.namespace), is_true(each.condition("Accepted")))
-        for pool in pools
-        if pool is not None
-        for each in pool.status.parents or ()
-    ]
-    accepting = {parent for parent, accepted in entries if accepted}
-    now = bool(parents) and accepting.issuperset(parents)
-    before = bool(entries) and all(accepted for _, accepted in entries)
-    return now if now is before else None
+
+    type: str
+    ready: bool | None
+    seen: str = ""
 
 
-def all_of(answers: Iterable[bool | None]) -> bool | None:
-    """Return False if any answer is False, None if any other is unknown, else True."""
-    found = tuple(answers)
-    if False in found:
-        return False
-    return None if None in found else True
+def worked(scope: LlmScope) -> Iterator[Worked]:
+    """Yield the conditions that follow from the objects, in KServe's order."""
+    wanted = scope.wanted
+    for role in scope.roles:
+        if role.ref is not None:
+            kind = _CONDITION[role.name == "prefill", role.resource is LEADERWORKERSETS]
+            available = role.workload.status.condition("Available") if role.workload else None
+            works = is_true(available)
+            seen = f"{role.ref.kind} {role.ref.name} is {'' if works else 'not '}available"
+            yield Worked(kind, works, seen)
+    for kind, workload in zip(SCALING, wanted.workloads, strict=False):
+        if workload.scaling is not None:
+            # KServe's own condition counts, because HPAs are not read.
+            condition = scope.condition(kind)
+            yield Worked(kind, None if condition is None else is_true(condition))
+    if wanted.gateways:
+        yield Worked("GatewaysReady", _gateways_ready(scope))
+    if wanted.route is not None:
+        ready = _routes_ready(scope)
+        routes = ", ".join(sorted(f"HTTPRoute {each.name}" for each in scope.routes))
+        gateways = ", ".join(sorted(f"{each.namespace}/{each.name}" for each in scope.parents))
+        seen = f"{routes} is accepted, and Gateway {gateways} exists" if ready else ""
+        yield Worked("HTTPRoutesReady", ready, seen)
+    if wanted.scheduler is not None:
+        yield Worked("InferencePoolReady", _pool_ready(scope))
+    for kind, deployment in (
+        ("SchedulerWorkloadReady", scope.epp),
+        ("TokenizerReady", scope.tokenizer),
+    ):
+        if deployment is not None:
+            yield Worked(kind, deployment.status.available_replicas > 0)
 
 
-def is_of(condition: Condition | None, generation: int) -> bool:
-    """Return True if a condition is about a generation; one without a generation counts."""
-    seen = condition.observed_generation if condition else None
-    return not isinstance(seen, int) or seen >= generation
+def counted(scope: LlmScope) -> Mapping[str, tuple[str, int]]:
+    """Return name and ready replicas of each role's workload, by entry of `status.workloads`."""
+    return {
+        "prefill" if role.name == "prefill" else "primary": (role.ref.name, role.available)
+        for role in scope.roles
+        if role.ref is not None
+    }
+
+
+def derived(scope: LlmScope) -> tuple[Derived, ...]:
+    """Return the status that it should have, without unknown conditions, if KServe could write one.
+
+    Without a router, RouterReady is True.
+    """
+    found = {each.type: each.ready for each in worked(scope)}
+    if found.keys() <= OF_ROUTER or scope.invalid_presets:
+        return ()
+    workloads = _all_of(ready for type_, ready in found.items() if type_ not in OF_ROUTER)
+    router = _all_of(ready for type_, ready in found.items() if type_ in OF_ROUTER)
+    whole = _all_of((workloads, router))
+    found |= {"WorkloadsReady": workloads, "RouterReady": router, "Ready": whole}
+    status = {
+        "observedGeneration": scope.object.metadata.generation,
+        "conditions": [
+            {"type": type_, "status": str(ready)}
+            for type_, ready in found.items()
+            if ready is not None
+        ],
+        "workloads": {
+            entry: {"name": name, "readyReplicas": ready}
+            for entry, (name, ready) in counted(scope).items()
+        },
+    }
+    return (Derived(scope.ref, status),)
+
+
+def _gateways_ready(scope: LlmScope) -> bool | None:
+    """Return whether the Gateways of the routes are programmed; True without any."""
+    # `probe_gateways` reports references to missing Gateways.
+    if not (_can_tell(scope) and all(map(scope.gateway, scope.referred_gateways))):
+        return None
+    return _all_of(is_programmed(each) for each in map(scope.gateway, scope.parents) if each)
+
+
+def is_programmed(gateway: Gateway) -> bool | None:
+    """Return whether the data plane of a Gateway has its spec; None if it had an older one."""
+    programmed = gateway.status.condition("Programmed")
+    lags = is_true(programmed) and not is_of(programmed, gateway.metadata.generation)
+    return None if lags else is_true(programmed)
+
+
+def _routes_ready(scope: LlmScope) -> bool | None:
+    """Return whether all parents accept all routes; True without routes."""
+    gateways_there = all(map(scope.gateway, scope.parents))
+    all_there = len(scope.routes) >= max(len(scope.wanted.own_routes), 1)
+    if not (gateways_there and all_there and _can_tell(scope) and scope.known(r.HTTPROUTES)):
+        return None  # other probes report missing objects
+    return _all_of(map(_route_ready, scope.routes))
 
 
 def _route_ready(route: HttpRoute) -> bool | None:
-    entries = [each for each in route.status.parents or () if each.condition("Accepted")]
-    there = {parent_of(each.parent_ref, route.namespace) for each in entries}
-    asked = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
-    if not asked <= there:
+    entries = [each for each in entries_of(route) if each[1].condition("Accepted")]
+    if not named(route) <= {parent for parent, _ in entries}:
         return False
-    return all_of(answer for each in entries for answer in _entry_ready(each, route))
+    return _all_of(answer for _, each in entries for answer in _entry_ready(each, route))
 
 
 def _entry_ready(entry: ParentStatus, route: HttpRoute) -> Iterator[bool | None]:
@@ -96,131 +159,37 @@ def _entry_ready(entry: ParentStatus, route: HttpRoute) -> Iterator[bool | None]
             yield is_true(condition)
 
 
-PartT = TypeVar("PartT", bound=Part)
+def _pool_ready(scope: LlmScope) -> bool | None:
+    """Return whether the Gateways of routes accept the pool, of either group.
 
-
-@dataclass(frozen=True, slots=True)
-class AskedFor:
-    main: api.Workload
-    prefill: api.Workload | None  # the prefill workload; None if the main one does both
-    router: api.LlmRouter  # empty if the spec has none
-    names: frozenset[str]  # the names of the model and its adapters
-
-    @property
-    def route(self) -> api.RouterRoute | None:
-        """The route; None if requests go to the Service only."""
-        return self.router.route
-
-    @property
-    def own_routes(self) -> tuple[api.NamedPart, ...]:
-        """The user's own routes that it refers to; KServe creates none then."""
-        return (self.route.http.refs or ()) if self.route and self.route.http else ()
-
-    @property
-    def gateways(self) -> tuple[api.NamedPart, ...]:
-        """The Gateways that it refers to; empty for the default Gateway."""
-        return (self.router.gateway.refs or ()) if self.router.gateway else ()
-
-    @property
-    def scheduler(self) -> api.RouterScheduler | None:
-        """The scheduler; None if requests go to any pod."""
-        return self.router.scheduler
-
-    @property
-    def own_pool(self) -> str:
-        """The name of the user's own pool; empty if KServe creates one."""
-        pool = self.scheduler.pool if self.scheduler else None
-        return pool.ref.name if pool and pool.ref else ""
-
-    @property
-    def workloads(self) -> tuple[api.Workload, ...]:
-        return (self.main,) if self.prefill is None else (self.main, self.prefill)
-
-    @property
-    def scaling(self) -> tuple[api.Scaling, ...]:
-        return tuple(each.scaling for each in self.workloads if each.scaling)
-
-
-def wanted(
-    service: api.LLMInferenceService, configs: Iterable[api.LLMInferenceServiceConfig]
-) -> AskedFor:
-    """Return the effective spec of a service: over the configs that it names, in their order."""
-    spec: api.LlmSpec = reduce(_over, (*(each.spec for each in configs), service.spec))
-    model = spec.model or api.LlmModel()
-    adapters = (model.lora.adapters or ()) if model.lora else ()
-    names = (model.name or service.name, *(each.name for each in adapters))
-    return AskedFor(
-        main=api.Workload(replicas=spec.replicas, scaling=spec.scaling, worker=spec.worker),
-        prefill=spec.prefill,
-        router=spec.router or api.LlmRouter(),
-        names=frozenset(names),
-    )
-
-
-def _over(below: PartT, above: PartT) -> PartT:
-    """Return one part merged over another, field by field, down to single values."""
-    merged = {
-        name: _value_over(getattr(below, name), getattr(above, name))
-        for name in above.__struct_fields__
-    }
-    return type(above)(**merged)
-
-
-def _value_over(below: object, above: object) -> object:
-    if isinstance(above, Part) and isinstance(below, type(above)):
-        return _over(below, above)
-    return below if above is None or above == "" else above
-
-
-class PassStage(Enum):
-    """The stages of KServe's pass. An error ends it, and later conditions stay as they were."""
-
-    WORKLOADS = "WorkloadsReady"
-    ROUTER = "RouterReady"
-
-
-@dataclass(frozen=True, slots=True)
-class Worked:
-    """A condition that follows from objects.
-
-    Attributes:
-        seen: the evidence, such as `LeaderWorkerSet big-kserve-mn is available`; may be empty.
-
+    Releases up to v0.19 require any Gateways instead, which must all accept it. If the two rules
+    differ, the answer is None.
     """
-
-    type: str  # of the condition, such as `MainWorkloadReady`
-    stage: PassStage  # of the pass that writes it
-    ready: bool | None  # whether it should be True; None if unknown
-    seen: str = ""
-
-
-_WORDS: Final = {True: "True", False: "False"}
-
-
-def derived_status(
-    generation: int, worked: Iterable[Worked], counted: Mapping[str, tuple[str, int]]
-) -> Document:
-    """Return the status that follows from objects, without unknown conditions.
-
-    `counted` has the name and the ready replicas of each entry of `status.workloads`.
-    """
-    found = {each.type: each.ready for each in worked} | dict(_sums(tuple(worked)))
-    conditions = [
-        {"type": type_, "status": _WORDS[ready]}
-        for type_, ready in found.items()
-        if ready is not None
-    ]
-    entries = {
-        entry: {"name": name, "readyReplicas": ready} for entry, (name, ready) in counted.items()
-    }
-    return {"observedGeneration": generation, "conditions": conditions, "workloads": entries}
+    kinds = (r.INFERENCEPOOLS, r.FORMER_POOLS)
+    if scope.pool is None or not _can_tell(scope) or not all(map(scope.known, kinds)):
+        return None
+    entries = [(parent, is_true(each.condition("Accepted"))) for parent, each in scope.pool_entries]
+    accepting = {parent for parent, accepted in entries if accepted}
+    now = bool(scope.parents) and accepting >= scope.parents
+    before = bool(entries) and all(accepted for _, accepted in entries)
+    return now if now is before else None
 
 
-def _sums(worked: tuple[Worked, ...]) -> Iterator[tuple[str, bool | None]]:
-    """Yield the conditions that sum up; without a router, RouterReady is True."""
-    sums = {
-        stage.value: all_of(each.ready for each in worked if each.stage is stage)
-        for stage in PassStage
-    }
-    yield from sums.items()
-    yield "Ready", all_of(sums.values())
+def _can_tell(scope: LlmScope) -> bool:
+    """Return True if the cluster serves routes and Gateways, so that KServe can read them."""
+    kinds = (r.HTTPROUTES, r.GATEWAYS)
+    return all(scope.snapshot.state(each).served is Served.SERVED for each in kinds)
+
+
+def _all_of(answers: Iterable[bool | None]) -> bool | None:
+    """Return False if any answer is False, None if any other is unknown, else True."""
+    found = tuple(answers)
+    if False in found:
+        return False
+    return None if None in found else True
+
+
+def is_of(condition: Condition | None, generation: int) -> bool:
+    """Return True if a condition is about a generation; one without a generation counts."""
+    seen = condition.observed_generation if condition else None
+    return not isinstance(seen, int) or seen >= generation

@@ -5,7 +5,7 @@ github.com/kubernetes-sigs/lws, api/leaderworkerset/v1. For a field of type `Par
 presence matters.
 """
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 from msgspec import Meta, field
 
@@ -94,9 +94,62 @@ class LlmSpec(Workload, frozen=True):
     """`spec` of an LLMInferenceService, and of a config."""
 
     model: LlmModel | None = None
-    prefill: Workload | None = None
+    prefill: Workload | None = None  # None if the main workload does both
     router: LlmRouter | None = None
     base_refs: NamedParts | None = None
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """The main workload, and that of the prefill role if there is one."""
+        return (self,) if self.prefill is None else (self, self.prefill)
+
+    @property
+    def route(self) -> RouterRoute | None:
+        """The route; None if requests go to the Service only."""
+        return self.router.route if self.router else None
+
+    @property
+    def own_routes(self) -> tuple[NamedPart, ...]:
+        """The user's own routes that it refers to; KServe creates none then."""
+        return (self.route.http.refs or ()) if self.route and self.route.http else ()
+
+    @property
+    def gateways(self) -> tuple[NamedPart, ...]:
+        """The Gateways that it refers to; empty for the default Gateway."""
+        return (self.router.gateway.refs or ()) if self.router and self.router.gateway else ()
+
+    @property
+    def scheduler(self) -> RouterScheduler | None:
+        """The scheduler; None if requests go to any pod."""
+        return self.router.scheduler if self.router else None
+
+    @property
+    def own_pool(self) -> str:
+        """The name of the user's own pool; empty if KServe creates one."""
+        pool = self.scheduler.pool if self.scheduler else None
+        return pool.ref.name if pool and pool.ref else ""
+
+
+PartT = TypeVar("PartT", bound=Part)
+
+
+def merged(below: PartT, above: PartT) -> PartT:
+    """Return one part over another, field by field, down to single values.
+
+    So KServe merges the specs of configs and that of an LLMInferenceService, which wins
+    (github.com/kserve/kserve, pkg/controller/v1alpha2/llmisvc/config_merge.go). Its own presets add
+    nothing that is read here.
+    """
+    fields = above.__struct_fields__
+    return type(above)(**{
+        each: _over(getattr(below, each), getattr(above, each)) for each in fields
+    })  # fmt: skip
+
+
+def _over(below: object, above: object) -> object:
+    if isinstance(above, Part) and isinstance(below, type(above)):
+        return merged(below, above)
+    return below if above is None or above == "" else above
 
 
 class WorkloadStatus(Part, frozen=True):

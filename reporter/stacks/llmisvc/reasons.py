@@ -15,7 +15,7 @@ from typing import Final
 from reporter.catalogue import reasons as c
 from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import picker_rows_of
-from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
+from reporter.catalogue.reasons import controller_row, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.catalogue.suppression import missing_kind, of_pods, seen_on_objects
 from reporter.model.objects import KubeObject, LeaderWorkerSet
@@ -94,7 +94,7 @@ _LOG: Final = "the log of llmisvc-controller-manager"
 
 _row = partial(row, of=LLM_KIND, reads=_ITSELF)
 
-_FAULTS: Final[tuple[Reason, ...]] = (
+REASONS: Final[tuple[Reason, ...]] = (
     _row(
         DEPENDENCY_MISSING,
         "The cluster does not have a kind that the LLMInferenceService needs.",
@@ -257,69 +257,58 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         reads=(*_POOLS, r.DEPLOYMENTS, LEADERWORKERSETS, r.PODS),
         grace_note="Unknown, and pods that start: --grace model-startup.",
     ),
-    outside_chain(
-        _row(
-            STATUS_STALE,
-            "The status of the LLMInferenceService does not match its objects.",
-            trigger="KServe has not looked at the newest spec, or a condition or a count differs "
-            "from what its Deployments, LeaderWorkerSets, Gateways, routes and pools say.",
-            silent="What comes after an error of KServe's, which freezes it; where the rules of "
-            "KServe's "
-            "releases differ; a route or Gateway that does not exist, which is reported itself.",
-            action="Believe the objects. Restart llmisvc-controller-manager: it does not watch "
-            "kinds that were installed after it started.",
-            reads=(*_POOLS, r.DEPLOYMENTS, LEADERWORKERSETS),
-            grace_seconds=120,
-        )
+    _row(
+        STATUS_STALE,
+        "The status of the LLMInferenceService does not match its objects.",
+        trigger="KServe has not looked at the newest spec, or a condition or a count differs "
+        "from what its Deployments, LeaderWorkerSets, Gateways, routes and pools say.",
+        silent="What comes after an error of KServe's, which freezes it; where the rules of "
+        "KServe's "
+        "releases differ; a route or Gateway that does not exist, which is reported itself.",
+        action="Believe the objects. Restart llmisvc-controller-manager: it does not watch "
+        "kinds that were installed after it started.",
+        reads=(*_POOLS, r.DEPLOYMENTS, LEADERWORKERSETS),
+        grace_seconds=120,
+        chain=False,
     ),
-    outside_chain(
-        _row(
-            SCALING_NOT_READY,
-            "The LLMInferenceService is not scaled; its pods serve.",
-            trigger="Ready of its ScaledObject, or AbleToScale or ScalingActive of its "
-            "HorizontalPodAutoscaler, is False, or ScalingReady is False for another reason "
-            "than that it begins, for which KServe sets Ready to False, or the ScaledObject falls "
-            "back.",
-            action="kubectl -n <namespace> describe scaledobject, or describe hpa: the metric that "
-            "it cannot read.",
-            reads=(LLMS, r.SCALEDOBJECTS),
-            grace_note="Its budget is --grace model-startup.",
-        )
+    _row(
+        SCALING_NOT_READY,
+        "The LLMInferenceService is not scaled; its pods serve.",
+        trigger="Ready of its ScaledObject, or AbleToScale or ScalingActive of its "
+        "HorizontalPodAutoscaler, is False, or ScalingReady is False for another reason than that "
+        "it begins, for which KServe sets Ready to False, or the ScaledObject falls back.",
+        action="kubectl -n <namespace> describe scaledobject, or describe hpa: the metric that "
+        "it cannot read.",
+        reads=(LLMS, r.SCALEDOBJECTS),
+        grace_note="Its budget is --grace model-startup.",
+        chain=False,
     ),
-    outside_chain(
-        _row(
-            GROUP_DEGRADED,
-            "The group that shares a route is degraded.",
-            trigger="GroupDegraded is True, or no member that is not stopped has a weight above 0.",
-            action="Compare spec.model.name and spec.router.route of the members.",
-        )
+    _row(
+        GROUP_DEGRADED,
+        "The group that shares a route is degraded.",
+        trigger="GroupDegraded is True, or no member that is not stopped has a weight above 0.",
+        action="Compare spec.model.name and spec.router.route of the members.",
+        chain=False,
     ),
-    outside_chain(
-        _row(
-            MODEL_NAME_SHADOWED,
-            "Another LLMInferenceService of the namespace serves a model or adapter of that name.",
-            trigger="Two that are not stopped, with routes of KServe's and not in one group, have "
-            "a model or adapter name in common: the older route takes the requests. Told of the "
-            "one with the younger route.",
-            action="Rename one, or put both into one spec.router.route.group.",
-            reads=(*_SPEC, r.HTTPROUTES),
-        )
+    _row(
+        MODEL_NAME_SHADOWED,
+        "Another LLMInferenceService of the namespace serves a model or adapter of that name.",
+        trigger="Two that are not stopped, with routes of KServe's and not in one group, have "
+        "a model or adapter name in common: the older route takes the requests. Told of the "
+        "one with the younger route.",
+        action="Rename one, or put both into one spec.router.route.group.",
+        reads=(*_SPEC, r.HTTPROUTES),
+        chain=False,
     ),
-    outside_chain(
-        _row(
-            STOPPED,
-            "The LLMInferenceService is switched off.",
-            trigger="The annotation serving.kserve.io/stop is true. Nothing else is reported about "
-            "it then. Its status keeps the URL.",
-            action="Nothing, if this is intended.",
-        ),
-        EventType.NORMAL,
+    _row(
+        STOPPED,
+        "The LLMInferenceService is switched off.",
+        trigger="The annotation serving.kserve.io/stop is true. Nothing else is reported about "
+        "it then. Its status keeps the URL.",
+        action="Nothing, if this is intended.",
+        chain=False,
+        type_=EventType.NORMAL,
     ),
-)
-"""All but Ready; the warnings in the order of the priority chain."""
-
-REASONS: Final[tuple[Reason, ...]] = (
-    *_FAULTS,
     *rows_of(LLM_KIND, reads=(LLMS, r.PODS)),
     *picker_rows_of(LLM_KIND, chain=False, reads=(LLMS, r.PODS)),
     ready_row(
@@ -332,11 +321,6 @@ REASONS: Final[tuple[Reason, ...]] = (
     ),
 )
 """In the order of the priority chain."""
-
-NEEDS_CONTROLLER: Final = (
-    INVALID, RECONCILE_FAILED, OBJECT_MISSING, NOT_READY, STATUS_STALE, GROUP_DEGRADED,
-)  # fmt: skip
-"""Reasons that only the controller can fix: not those of pods, Gateways, routes and pools."""
 
 CLUSTER_REASONS: Final = (
     controller_row(
@@ -362,7 +346,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     ),
     SuppressionRow(
         CLUSTER_LLMISVC,
-        NEEDS_CONTROLLER,
+        (INVALID, RECONCILE_FAILED, OBJECT_MISSING, NOT_READY, STATUS_STALE, GROUP_DEGRADED),
         "llmisvc-controller-manager writes the status of LLMInferenceServices and makes their "
         "objects",
     ),

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import picker_rows_of
-from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
+from reporter.catalogue.reasons import controller_row, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.catalogue.suppression import missing_kind, of_pods, seen_on_objects
 from reporter.model.objects import KubeObject
@@ -247,55 +247,51 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         reads=(*_ROUTED, r.GATEWAYS, r.PODS, r.SERVICES, r.DESTINATIONRULES),
         grace_seconds=APPEARS_SECONDS,
     ),
-    outside_chain(
-        _row(
-            MISCONFIGURED,
-            "Settings of the ModelService contradict each other.",
-            trigger="spec.prefill without spec.routingProxy; two containers of a decode pod on one "
-            "port (routingProxy.targetPort or VLLM_NIXL_SIDE_CHANNEL_PORT is engine.port); or a "
-            "ClusterRole with the name of another ModelService's (<namespace>-<name>-epp).",
-            silent="ClusterRoles where metrics need no token.",
-            action="Correct the field that the message names, or rename one of the two "
-            "ModelServices.",
-            reads=(MODELSERVICES, r.DEPLOYMENTS),
-            grace_note="Fires at once: it stays wrong until somebody corrects it.",
-        ),
-        EventType.WARNING,
+    _row(
+        MISCONFIGURED,
+        "Settings of the ModelService contradict each other.",
+        trigger="spec.prefill without spec.routingProxy; two containers of a decode pod on one "
+        "port (routingProxy.targetPort or VLLM_NIXL_SIDE_CHANNEL_PORT is engine.port); or a "
+        "ClusterRole with the name of another ModelService's (<namespace>-<name>-epp).",
+        silent="ClusterRoles where metrics need no token.",
+        action="Correct the field that the message names, or rename one of the two ModelServices.",
+        reads=(MODELSERVICES, r.DEPLOYMENTS),
+        grace_note="Fires at once: it stays wrong until somebody corrects it.",
+        chain=False,
+        type_=EventType.WARNING,
     ),
-    outside_chain(
-        _row(
-            STATUS_STALE,
-            "The status of the ModelService contradicts the operator's own rules.",
-            trigger="Phase, counters or Ready do not match the Deployments, or each other.",
-            silent="A status that a reconcile error froze, or of an older generation; the first 15 "
-            "s after a pod became Ready or stopped being Ready.",
-            action=f"Believe the report (its derived status) and not the phase; look at "
-            f"{_OPERATOR_LOG}.",
-            reads=(MODELSERVICES, r.DEPLOYMENTS),
-            grace_seconds=APPEARS_SECONDS,
-        ),
-        EventType.NORMAL,
+    _row(
+        STATUS_STALE,
+        "The status of the ModelService contradicts the operator's own rules.",
+        trigger="Phase, counters or Ready do not match the Deployments, or each other.",
+        silent="A status that a reconcile error froze, or of an older generation; the first 15 "
+        "s after a pod became Ready or stopped being Ready.",
+        action=f"Believe the report (its derived status) and not the phase; look at "
+        f"{_OPERATOR_LOG}.",
+        reads=(MODELSERVICES, r.DEPLOYMENTS),
+        grace_seconds=APPEARS_SECONDS,
+        chain=False,
+        type_=EventType.NORMAL,
     ),
-    outside_chain(
-        _row(
-            DRIFT,
-            "Objects of the ModelService differ from what the operator creates.",
-            trigger="An object that only monitoring or the endpoint picker's start needs is "
-            "missing, one that should not exist does, or a field that the operator sets differs "
-            "(defaults and the forms of quantities aside); by the operator's own arguments also "
-            "an image, tracing or a token that those flags set. The operator's other settings are "
-            "inferred from the objects that it created.",
-            silent="Images, tracing and tokens for which no flag is given; replicas, the text of "
-            "the script that unpacks the model (what it names is), and what the operator does not "
-            "set; Secrets, Roles and RoleBindings, which are never read; ClusterRoles without "
-            "--otterscale-cluster-roles; kinds that are not installed.",
-            action="status-reporter render prints what should exist. The operator watches neither "
-            "monitors nor DestinationRules nor ClusterRoles: a change of the ModelService makes it "
-            "repair them.",
-            reads=(*_NEEDED, r.DESTINATIONRULES, PODMONITORS, SERVICEMONITORS, *_WHOLE),
-            grace_seconds=APPEARS_SECONDS,
-        ),
-        EventType.NORMAL,
+    _row(
+        DRIFT,
+        "Objects of the ModelService differ from what the operator creates.",
+        trigger="An object that only monitoring or the endpoint picker's start needs is "
+        "missing, one that should not exist does, or a field that the operator sets differs "
+        "(defaults and the forms of quantities aside); by the operator's own arguments also "
+        "an image, tracing or a token that those flags set. The operator's other settings are "
+        "inferred from the objects that it created.",
+        silent="Images, tracing and tokens for which no flag is given; replicas, the text of "
+        "the script that unpacks the model (what it names is), and what the operator does not "
+        "set; Secrets, Roles and RoleBindings, which are never read; ClusterRoles without "
+        "--otterscale-cluster-roles; kinds that are not installed.",
+        action="status-reporter render prints what should exist. The operator watches neither "
+        "monitors nor DestinationRules nor ClusterRoles: a change of the ModelService makes it "
+        "repair them.",
+        reads=(*_NEEDED, r.DESTINATIONRULES, PODMONITORS, SERVICEMONITORS, *_WHOLE),
+        grace_seconds=APPEARS_SECONDS,
+        chain=False,
+        type_=EventType.NORMAL,
     ),
 )
 """The faults, in the order of the priority chain, and those outside of it."""

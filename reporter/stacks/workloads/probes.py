@@ -14,8 +14,13 @@ from reporter.probes.subjects import StackProbes
 from reporter.served.pods import judge_roles
 from reporter.served.role import all_serve, serving_of
 from reporter.served.scaledobjects import judge_scalers
-from reporter.served.services import judge_services
-from reporter.served.ways import deployment_down, judge_pickers, judge_routes, refused_way
+from reporter.served.ways import (
+    deployment_down,
+    judge_pickers,
+    judge_routes,
+    judge_services,
+    refused_way,
+)
 from reporter.snapshot.trace import Cell, How
 from reporter.stacks.workloads import reasons as w
 from reporter.stacks.workloads.scope import Member, WorkloadScope, models_of

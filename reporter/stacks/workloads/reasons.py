@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.reasons import outside_chain, ready_row, row
+from reporter.catalogue.reasons import ready_row, row
 from reporter.catalogue.suppression import of_pods
 from reporter.model.objects import LeaderWorkerSet
 from reporter.model.reason import Reason, SuppressionRow
@@ -135,15 +135,14 @@ REASONS: Final[tuple[Reason, ...]] = (
         action="kubectl -n <namespace> describe httproute <route>",
         reads=(r.HTTPROUTES, r.GATEWAYS, r.INFERENCEPOOLS, r.FORMER_POOLS, r.SERVICES, r.PODS),
     ),
-    outside_chain(
-        _row(
-            SCALING_NOT_READY,
-            "The model is not scaled; its pods serve.",
-            trigger="Ready of the ScaledObject, or AbleToScale or ScalingActive of the "
-            "HorizontalPodAutoscaler, that names it is False, or the ScaledObject falls back.",
-            action="kubectl -n <namespace> describe scaledobject,hpa",
-            reads=(r.SCALEDOBJECTS,),
-        )
+    _row(
+        SCALING_NOT_READY,
+        "The model is not scaled; its pods serve.",
+        trigger="Ready of the ScaledObject, or AbleToScale or ScalingActive of the "
+        "HorizontalPodAutoscaler, that names it is False, or the ScaledObject falls back.",
+        action="kubectl -n <namespace> describe scaledobject,hpa",
+        reads=(r.SCALEDOBJECTS,),
+        chain=False,
     ),
     ready_row(
         READY,

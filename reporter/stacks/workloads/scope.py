@@ -6,8 +6,7 @@ of one model: their pods have the same labels except for the role.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice, pairwise
@@ -21,6 +20,7 @@ from reporter.model.subject import Subject
 from reporter.probes.scope import SubjectScope
 from reporter.served.role import Containers, ServedRole, Workload
 from reporter.served.ways import Ways
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.workloads.reasons import LEADERWORKERSETS, STACK, WORKLOAD_KIND
 from reporter.workload.engines import ROLE, command_line, engines_of, model_named
@@ -143,19 +143,12 @@ class WorkloadScope(SubjectScope[Workload]):
         others = self.snapshot.once(("engines", self.place), partial(_engines, self.place))
         found = []
         for service in self.ways.services:
-            if not self.ways.naming(r.SERVICES.kind, (service,)):
-                continue
             selector = service.spec.selector or {}
             near = others.get(max(selector.items(), key=lambda each: (len(each[1]), each)), ())
-            other = next(
-                (
-                    obj.name
-                    for obj, name in near[:_NEAR]
-                    if name != own and selector.items() <= labels_of(obj).items()
-                ),
-                "",
-            )
-            found += [(service, other)] if other else []
+            for obj, name in near[:_NEAR] if self.ways.naming(r.SERVICES.kind, (service,)) else ():
+                if name != own and selector.items() <= labels_of(obj).items():
+                    found.append((service, obj.name))
+                    break
         return tuple(found)
 
 
@@ -229,14 +222,17 @@ def _decodes_first(member: Member) -> tuple[bool, str]:
 
 def _controlled(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[o.Pod, ...]]:
     """Return the pods of a namespace by the kind and name of the workload that controls them."""
-    found: dict[tuple[str, str], list[o.Pod]] = defaultdict(list)
-    for pod in snapshot[r.PODS].in_namespace(namespace):
-        owner = _controller_of(pod)
-        if owner is not None and owner.kind == "ReplicaSet":  # named <Deployment>-<hash>
-            found[r.DEPLOYMENTS.kind, owner.name.rpartition("-")[0]].append(pod)
-        elif owner is not None:
-            found[owner.kind, owner.name].append(pod)
-    return {key: tuple(pods) for key, pods in found.items()}
+    return grouped(
+        (_made_by(owner), pod)
+        for pod in snapshot[r.PODS].in_namespace(namespace)
+        if (owner := _controller_of(pod))
+    )
+
+
+def _made_by(owner: o.OwnerReference) -> tuple[str, str]:
+    if owner.kind == "ReplicaSet":  # named <Deployment>-<hash>
+        return r.DEPLOYMENTS.kind, owner.name.rpartition("-")[0]
+    return owner.kind, owner.name
 
 
 def _controller_of(pod: o.Pod) -> o.OwnerReference | None:
@@ -247,26 +243,29 @@ def _engines(
     namespace: str, snapshot: Snapshot
 ) -> Mapping[tuple[str, str], tuple[tuple[o.Deployment, str], ...]]:
     """Return the Deployments of a namespace whose command line names a model, by label."""
-    found: dict[tuple[str, str], list[tuple[o.Deployment, str]]] = defaultdict(list)
-    for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
-        name = model_named(each.spec.template) if each.wanted and not each.deleting else ""
-        if name and _is_model(each):
-            for label in labels_of(each).items():
-                found[label].append((each, name))
-    return {label: tuple(engines) for label, engines in found.items()}
+    return grouped(
+        (label, (each, name))
+        for each in _running(namespace, snapshot)
+        if (name := model_named(each.spec.template)) and _is_model(each)
+        for label in labels_of(each).items()
+    )
 
 
 def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[o.Deployment, ...]]:
     """Return the routers of a namespace with replicas, by release; the key may be empty."""
-    found: dict[str, list[o.Deployment]] = defaultdict(list)
-    for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
-        containers = each.spec.template.spec.containers or ()
-        routes = any(
-            c.name == "router-container" or "lmstack-router" in c.image for c in containers
+    return grouped(
+        (_release_of(each), each)
+        for each in _running(namespace, snapshot)
+        if any(
+            of.name == "router-container" or "lmstack-router" in of.image
+            for of in each.spec.template.spec.containers or ()
         )
-        if each.wanted and not each.deleting and routes:
-            found[_release_of(each)].append(each)
-    return {release: tuple(routers) for release, routers in found.items()}
+    )
+
+
+def _running(namespace: str, snapshot: Snapshot) -> Iterator[o.Deployment]:
+    found = snapshot[r.DEPLOYMENTS].in_namespace(namespace)
+    return (each for each in found if each.wanted and not each.deleting)
 
 
 def _release_of(router: o.Deployment) -> str:

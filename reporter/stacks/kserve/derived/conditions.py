@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from msgspec.structs import replace
-
 from reporter.model.objects import Condition, Deployment
 from reporter.stacks.kserve import objects as api
 
@@ -21,6 +19,7 @@ FALSE: Final = "False"
 UNKNOWN: Final = "Unknown"
 
 BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
+_FINE: Final = api.KnativeCondition(type=api.READY, status=TRUE)
 
 
 class ConditionManager:
@@ -43,8 +42,9 @@ class ConditionManager:
     def get(self, type_: str) -> api.KnativeCondition | None:
         return self._present.get(type_)
 
-    def is_true(self, type_: str) -> bool:
-        return self._status(type_) == TRUE
+    def has(self, type_: str, status: str) -> bool:
+        condition = self._present.get(type_)
+        return condition is not None and condition.status == status
 
     def take_over(self, type_: str, condition: Condition | None) -> None:
         """Copy another object's condition; None leaves the current one unchanged."""
@@ -59,16 +59,11 @@ class ConditionManager:
             return
         self._set(type_, status, reason, message=message)
         if status == TRUE:
-            self._recompute()
-        elif type_ not in DEPENDENTS:
-            return
-        elif status == FALSE:
-            self._set(api.READY, FALSE, reason, message=message)
-        elif failed := self._newest(FALSE):
-            if self._status(api.READY) != FALSE:
-                self._set(api.READY, FALSE, failed.reason or "", message=failed.message or "")
-        else:
-            self._set(api.READY, UNKNOWN, reason, message=message)
+            self._follow(self._newest(FALSE) or self._newest(UNKNOWN) or _FINE)
+        elif type_ in DEPENDENTS:
+            failed = self._newest(FALSE) if status == UNKNOWN else None
+            if failed is None or not self.has(api.READY, FALSE):
+                self._follow(failed or self._present[type_])
 
     def clear(self, type_: str) -> None:
         """Remove a condition without updating Ready."""
@@ -78,13 +73,14 @@ class ConditionManager:
         return tuple(
             before
             if (before := self._stored.get(type_)) and _said(before) == _said(condition)
-            else replace(condition, last_transition_time=None)
+            else condition
             for type_, condition in sorted(self._present.items())
         )
 
-    def _status(self, type_: str) -> str:
-        condition = self._present.get(type_)
-        return condition.status if condition else UNKNOWN
+    def _follow(self, condition: api.KnativeCondition) -> None:
+        """Let Ready say what another condition says."""
+        reason, message = condition.reason or "", condition.message or ""
+        self._set(api.READY, condition.status, reason, message=message)
 
     def _set(self, type_: str, status: str, reason: str, *, message: str) -> None:
         severity = "" if type_ in (api.READY, *DEPENDENTS) else "Info"
@@ -95,24 +91,13 @@ class ConditionManager:
             self._present[type_] = wanted
             self._changes.append(type_)
 
-    def _recompute(self) -> None:
-        """Set Ready from its dependents: a False one wins, then an Unknown one."""
-        unhappy = self._newest(FALSE) or self._newest(UNKNOWN)
-        if unhappy is None:
-            self._set(api.READY, TRUE, "", message="")
-        else:
-            self._set(
-                api.READY, unhappy.status, unhappy.reason or "", message=unhappy.message or ""
-            )
-
     def _newest(self, status: str) -> api.KnativeCondition | None:
         """Return the dependent of that status that changed last; changes of this pass are newest.
 
         Times have whole seconds. KServe orders equal times randomly; here a condition with a reason
         wins.
         """
-        which = [each for each in sorted(DEPENDENTS) if each in self._present]
-        which = [each for each in which if self._present[each].status == status]
+        which = [each for each in sorted(DEPENDENTS) if self.has(each, status)]
         return self._present[max(which, key=self._age)] if which else None
 
     def _age(self, type_: str) -> tuple[int, datetime, bool]:

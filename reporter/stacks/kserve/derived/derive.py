@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from reporter.diagnosis.case import last_end
+from reporter.diagnosis.case import last_end, loops
 from reporter.model.objects import ContainerStatus, Pod
 from reporter.stacks.kserve import objects as api
 from reporter.stacks.kserve.derived.conditions import (
@@ -44,6 +44,9 @@ class Transition(StrEnum):
     INVALID_SPEC = "InvalidSpec"
 
 
+STORAGE_INITIALIZER: Final = "storage-initializer"
+KSERVE_CONTAINER: Final = "kserve-container"
+MODEL_LOAD_FAILED: Final = "ModelLoadFailed"
 _PENDING: Final = "Pending"
 _LOADED: Final = "Loaded"
 _FAILED: Final = "FailedToLoad"
@@ -82,13 +85,13 @@ def model_status(
             return None
         target = "Loading"
     elif storage is not None and has_failed(storage):
-        target, failure = _FAILED, failure_of(storage)
+        target, failure = _FAILED, _failure_of(storage)
     elif loaded:
         target = _LOADED
     elif serving is None:
         return counted
     elif has_failed(serving):
-        target, failure = _FAILED, failure_of(serving)
+        target, failure = _FAILED, _failure_of(serving)
     else:
         target = _PENDING
     active = stored.states.active_model_state if stored.states else ""
@@ -112,27 +115,24 @@ def is_running(status: ContainerStatus) -> bool:
 
 def has_failed(status: ContainerStatus) -> bool:
     """True if a container ended in `Error` or is in a crash loop; OOMKilled is neither."""
-    if status.state is None:
-        return False
-    ended, waiting = status.state.terminated, status.state.waiting
-    if ended is not None:
-        return ended.reason == "Error"
-    return waiting is not None and waiting.reason == "CrashLoopBackOff"
+    ended = status.state.terminated if status.state else None
+    return ended.reason == "Error" if ended else loops(status)
 
 
-def failure_of(status: ContainerStatus) -> api.FailureInfo:
+def _failure_of(status: ContainerStatus) -> api.FailureInfo:
     """Return how a failed container ended, now or before its last restart."""
     ended = last_end(status)
     message, code = (ended.message or "", ended.exit_code) if ended else ("", None)
     return api.FailureInfo(reason=MODEL_LOAD_FAILED, message=message, exit_code=code)
 
 
-_FAILED_PASS: Final = frozenset(
-    {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet"}
+RECONCILE_FAILED: Final = "ReconcileFailed"
+FAILED_PASS: Final = frozenset(
+    {RECONCILE_FAILED, "InvalidGPUAllocation", "InvalidWorkerSpecNotSet"}
 )
 """Reasons of a component's Ready from an error inside KServe, which no other object shows."""
 
-_STOPPED: Final = "Stopped"
+STOPPED: Final = "Stopped"
 """The condition of the stop switch, and the reason of the conditions that it turned False."""
 
 _REVISION_FIELDS: Final = {
@@ -207,7 +207,7 @@ def _stopped(facts: InferenceServiceFacts) -> api.InferenceServiceStatus:
     types = {api.INGRESS_READY, *(each.ready for each in api.components_of(spec))}
     if spec.canary and facts.mode is api.Mode.STANDARD:
         types.add(api.CANARY_PREDICTOR_READY)
-    kept = types | {api.READY, _STOPPED}
+    kept = types | {api.READY, STOPPED}
     conditions = ConditionManager(each for each in stored.conditions or () if each.type in kept)
     ingress = stored.condition(api.INGRESS_READY)
     again = _was_stopped(stored.condition(api.PREDICTOR_READY))
@@ -216,7 +216,7 @@ def _stopped(facts: InferenceServiceFacts) -> api.InferenceServiceStatus:
         before = conditions.get(type_)
         # Only KServe knows the message.
         message = (before.message or "") if before is not None and _was_stopped(before) else ""
-        conditions.mark(type_, FALSE, _STOPPED, message=message)
+        conditions.mark(type_, FALSE, STOPPED, message=message)
     _mark_switch(conditions, TRUE)
     if keeps_ingress and ingress is None:
         conditions.clear(api.INGRESS_READY)
@@ -234,15 +234,15 @@ def _stopped(facts: InferenceServiceFacts) -> api.InferenceServiceStatus:
 
 
 def _was_stopped(condition: api.KnativeCondition | None) -> bool:
-    return condition is not None and condition.status == FALSE and condition.reason == _STOPPED
+    return condition is not None and condition.status == FALSE and condition.reason == STOPPED
 
 
 def _mark_switch(conditions: ConditionManager, status: str) -> None:
     """Write Stopped; keep KServe's reason and message if the status is unchanged."""
-    found = conditions.get(_STOPPED)
+    found = conditions.get(STOPPED)
     same = found if found is not None and found.status == status else None
     reason, message = (same.reason or "", same.message or "") if same else ("", "")
-    conditions.mark(_STOPPED, status, reason, message=message)
+    conditions.mark(STOPPED, status, reason, message=message)
 
 
 def _after_pass(facts: InferenceServiceFacts) -> DerivedInferenceService:
@@ -277,7 +277,7 @@ def _after_pass(facts: InferenceServiceFacts) -> DerivedInferenceService:
             if there:
                 generation = there[0].status.observed_generation or None
         if component is api.Component.PREDICTOR and facts.pods is not None:
-            models = list(_models(facts, components, loaded=conditions.is_true(api.READY)))
+            models = list(_models(facts, components, loaded=conditions.has(api.READY, TRUE)))
             if models[0] is None:
                 return DerivedInferenceService(propagated=stored, decided=False)
     if complete and knative:
@@ -302,7 +302,7 @@ def _after_pass(facts: InferenceServiceFacts) -> DerivedInferenceService:
 def _has_failed(stored: api.InferenceServiceStatus, component: api.Component) -> bool:
     """True if the status says that KServe's last reconcile of a component failed."""
     ready, model = stored.condition(component.ready), stored.model_status
-    if ready is not None and ready.status == FALSE and ready.reason in _FAILED_PASS:
+    if ready is not None and ready.status == FALSE and ready.reason in FAILED_PASS:
         return True
     invalid = model is not None and model.transition_status == Transition.INVALID_SPEC
     return component is api.Component.PREDICTOR and invalid
@@ -334,44 +334,29 @@ def differs(stored: api.InferenceServiceStatus, wanted: DerivedInferenceService)
     do not write; messages with a percent sign, which KServe garbles; the ready pods at the last
     pass. Nothing differs if KServe would not touch the status.
     """
-    if not wanted.decided:
-        return ()
-    found = [*_components(stored, wanted.propagated), *_conditions(stored, wanted.propagated)]
-    models = {
-        (each.model_status or api.ModelStatus()).transition_status
-        for each in (stored, wanted.propagated)
-    }
-    if not wanted.model_unsure and models == _OPPOSITE:
-        found.append("modelStatus.transitionStatus")
-    if stored.observed_generation not in {None, wanted.propagated.observed_generation}:
-        found.append("observedGeneration")
-    return tuple(sorted(found))
+    return tuple(sorted(_differing(stored, wanted))) if wanted.decided else ()
 
 
-def _components(
-    stored: api.InferenceServiceStatus, wanted: api.InferenceServiceStatus
+def _differing(
+    stored: api.InferenceServiceStatus, wanted: DerivedInferenceService
 ) -> Iterator[str]:
+    both = (stored, wanted.propagated)
     for component in api.Component:
-        one, other = ((each.components or {}).get(component.value) for each in (stored, wanted))
+        one, other = ((each.components or {}).get(component.value) for each in both)
         for path, field in _REVISION_FIELDS.items():
             if (getattr(one, field, None) or None) != (getattr(other, field, None) or None):
                 yield f"components.{component}.{path}"
-
-
-def _conditions(
-    stored: api.InferenceServiceStatus, wanted: api.InferenceServiceStatus
-) -> Iterator[str]:
-    for one in stored.conditions or ():
-        other = wanted.condition(one.type)
-        if other is None or one.status != other.status:
-            yield f"conditions.{one.type}"
-        elif one.type != api.READY and one.status != TRUE:
-            garbled = "%" in (other.message or "")
-            reworded = not garbled and (one.message or "") != (other.message or "")
-            if reworded or (one.reason or "") != (other.reason or ""):
-                yield f"conditions.{one.type}"
-
-
-STORAGE_INITIALIZER: Final = "storage-initializer"
-KSERVE_CONTAINER: Final = "kserve-container"
-MODEL_LOAD_FAILED: Final = "ModelLoadFailed"
+    for before in stored.conditions or ():
+        after = wanted.propagated.condition(before.type)
+        if after is None or before.status != after.status:
+            yield f"conditions.{before.type}"
+        elif before.type != api.READY and before.status != TRUE:
+            garbled = "%" in (after.message or "")
+            reworded = not garbled and (before.message or "") != (after.message or "")
+            if reworded or (before.reason or "") != (after.reason or ""):
+                yield f"conditions.{before.type}"
+    models = {(each.model_status or api.ModelStatus()).transition_status for each in both}
+    if not wanted.model_unsure and models == _OPPOSITE:
+        yield "modelStatus.transitionStatus"
+    if stored.observed_generation not in {None, wanted.propagated.observed_generation}:
+        yield "observedGeneration"

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from itertools import islice, takewhile
 from operator import attrgetter
@@ -37,8 +38,7 @@ class InferenceServiceFacts:
         deployments: Deployments by component, head before workers; None if they are unknown.
         pods: the pods that decide the model status, newest first as KServe sorts them
             (pkg/controller/v1beta1/inferenceservice/utils/utils.go); None if they are unknown.
-        heads: the name of the Deployment by component, even if it does not exist; empty if
-            Deployments are unknown.
+        heads: the name of the Deployment by component, even if it does not exist.
 
     """
 
@@ -50,6 +50,11 @@ class InferenceServiceFacts:
     mode: api.Mode = api.Mode.KNATIVE  # the deployment mode in effect
     without_knative: bool = False  # the cluster serves no Knative Services
 
+    @property
+    def made(self) -> Mapping[api.Component, object] | None:
+        """What its components run on in its mode; None if that is unknown."""
+        return self.services if self.mode is api.Mode.KNATIVE else self.deployments
+
 
 def facts_of(
     inferenceservice: api.InferenceService,
@@ -60,53 +65,49 @@ def facts_of(
 
     `default_mode` is the mode in KServe's configuration; it also replaces unknown mode names.
     """
+    place, predictor = inferenceservice.namespace, api.Component.PREDICTOR
     mode = inferenceservice.named_mode or default_mode
-    place = inferenceservice.namespace
-    sought = belongs_to(inferenceservice.name, INFERENCESERVICE)
     components = tuple(api.components_of(inferenceservice.spec))
+    sought = belongs_to(inferenceservice.name, INFERENCESERVICE)
+    known = partial(snapshot.absence_known, namespace=place, sought=sought)
     services: dict[api.Component, api.KnativeService] | None = None
     deployments: dict[api.Component, tuple[Deployment, ...]] | None = None
-    pods: tuple[Pod, ...] | None = None
-    heads: dict[api.Component, str] = {}
-    if snapshot.absence_known(KNATIVE_SERVICES, place, sought=sought):
-        table = snapshot[KNATIVE_SERVICES]
-        found = ((each, made(table, inferenceservice, each)) for each in components)
+    pods: Iterable[Pod] | None = None
+    if known(KNATIVE_SERVICES):
+        found = (
+            (each, made(snapshot[KNATIVE_SERVICES], inferenceservice, each)) for each in components
+        )
         services = {each: service for each, service in found if service is not None}
-    if snapshot.absence_known(DEPLOYMENTS, place, sought=sought):
-        deployments = {}
-        for each in components:
-            head = made(snapshot[DEPLOYMENTS], inferenceservice, each)
-            heads[each] = head.name if head else object_name(inferenceservice, each)
-            several = api.wanted_deployments(inferenceservice.spec, each) > 1
-            workers = partial(_workers, place, heads[each])
-            deployments[each] = (
-                *((head,) if head else ()),
-                *(snapshot.once(("workers", place, heads[each]), workers) if several else ()),
-            )
-    if snapshot.absence_known(PODS, place, sought=sought):
-        if mode is not api.Mode.KNATIVE:
-            head = made(snapshot[DEPLOYMENTS], inferenceservice, api.Component.PREDICTOR)
-            name = head.name if head else object_name(inferenceservice, api.Component.PREDICTOR)
-            pods = _newest_first(snapshot[PODS].labelled(place, "app", f"isvc.{name}"))
-        elif services is not None:
-            predictor = services.get(api.Component.PREDICTOR)
-            # The newest revision, even while an older one serves.
-            newest = predictor.status.latest_created_revision_name if predictor else ""
-            own = snapshot[PODS].labelled(place, REVISION, newest) if newest else ()
-            pods = _newest_first(own)
+    heads = {each: made(snapshot[DEPLOYMENTS], inferenceservice, each) for each in components}
+    names = {
+        each: of.name if of else object_name(inferenceservice, each) for each, of in heads.items()
+    }
+    if known(DEPLOYMENTS):
+        deployments = {each: (head,) if head else () for each, head in heads.items()}
+        for each, name in names.items():
+            if api.wanted_deployments(inferenceservice.spec, each) > 1:
+                workers = snapshot.once(("workers", place, name), partial(_workers, place, name))
+                deployments[each] += workers
+    if known(PODS) and mode is not api.Mode.KNATIVE:
+        pods = snapshot[PODS].labelled(place, "app", f"isvc.{names[predictor]}")
+    elif known(PODS) and services is not None:
+        # The newest revision, even while an older one serves.
+        of = services.get(predictor)
+        newest = of.status.latest_created_revision_name if of else ""
+        pods = snapshot[PODS].labelled(place, REVISION, newest) if newest else ()
     return InferenceServiceFacts(
         inferenceservice=inferenceservice,
         services=services,
         deployments=deployments,
-        pods=pods,
-        heads=heads,
+        pods=None if pods is None else tuple(sorted(pods, key=_created, reverse=True)),
+        heads=names,
         mode=mode,
         without_knative=snapshot.absent(KNATIVE_SERVICES),
     )
 
 
-def _newest_first(pods: Iterable[Pod]) -> tuple[Pod, ...]:
-    return tuple(sorted(pods, key=lambda each: each.created or BEFORE_ALL, reverse=True))
+def _created(pod: Pod) -> datetime:
+    return pod.created or BEFORE_ALL
 
 
 def object_name(inferenceservice: api.InferenceService, component: api.Component) -> str:

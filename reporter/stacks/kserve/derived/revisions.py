@@ -6,28 +6,33 @@ route of the Knative Service in that pass (`PropagateStatus` in github.com/kserv
 pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0). The branches are nested, and the
 cases that they skip matter as much as those that they handle.
 
-The choice: a truth table in which exactly one row matches any situation, and a walk that applies it
-to each entry of the route. C and R are the latest created and the latest ready revision of the
-Knative Service; lr and pr are the recorded latest and previous rolled-out revision. An L-entry is
-an entry of the route that is flagged as the latest and names R; only L-entries change the record.
-The other entries only count in the sum of R's percents.
+The choice: the few cases that change the record, applied to each entry of the route. C and R are
+the latest created and the latest ready revision of the Knative Service; lr and pr are the recorded
+latest and previous rolled-out revision. An L-entry is an entry of the route that is flagged as the
+latest and names R; only L-entries change the record. The other entries only count in the sum of R's
+percents.
+
+    lr = R  C = R  percent    R has 100  pr is set       lr, pr become
+    no      any    100        any        any             R, lr   promotion
+    yes     yes    below 100  yes        yes             pr, pr  rollback
+    any other: a canary, nothing to fall back to,        stay
+    an incomplete split, a newer one not ready, steady
 
 Easy mistakes:
 
-* A promotion does not require R to be the newest revision (row a). A rollback does (row d): if a
-  newer revision is not ready, the record stays and no traffic is sent back (row g).
-* Any percent below 100 on a rolled-out revision is a rollback, not only 0 (row d).
+* A promotion does not require R to be the newest revision. A rollback does: if a newer revision is
+  not ready, the record stays and no traffic is sent back.
+* Any percent below 100 on a rolled-out revision is a rollback, not only 0.
 * A rollback leaves lr = pr. The history has one step, so a second rollback has no effect.
 * An absent flag is not True, an absent percent is not 0, and a percent above 100 is neither full
-  nor below.
+  nor below; the schema sets no bounds.
 * Knative's gradual rollout flags two entries, so the order of the list can decide.
 
 lr and pr do not show what happened: a rollback and a canary on the promoted revision leave the same
 fields. `read_component` returns what a single snapshot shows.
 """
 
-from enum import Enum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -44,54 +49,6 @@ class RevisionHistory(NamedTuple):
     previous: str = ""
 
 
-class Share(Enum):
-    """The percent of an entry, as the table distinguishes it; the schema sets no bounds."""
-
-    BELOW = "below 100"
-    FULL = "100"
-    NEITHER = "absent, or above 100"
-
-
-Situation: TypeAlias = tuple[bool, bool, Share, bool, bool]
-"""The table's inputs for one L-entry, in the order of its columns."""
-
-
-class RolloutRow(NamedTuple):
-    """A row of the truth table: its conditions (None matches any), and the new lr and pr."""
-
-    letter: str
-    name: str
-    when: tuple[bool | Share | None, ...]
-    becomes: tuple[str, str] = ("lr", "pr")
-
-    def matches(self, situation: Situation) -> bool:
-        asked = zip(self.when, situation, strict=True)
-        return all(want is None or want is have for want, have in asked)
-
-
-_B, _F, _N = Share
-_ANY: Final = None
-
-TABLE: Final = (
-    #                                            lr=R   C=R    percent     pr     lr   pr
-    #                                                              R has   is set become
-    #                                                              100
-    RolloutRow("a", "promotion",                (False, _ANY,  _F, _ANY,  _ANY),  ("R", "lr")),
-    RolloutRow("b", "canary, or rolled back",   (False, _ANY,  _B, _ANY,  _ANY)),
-    RolloutRow("c", "no percent",               (False, _ANY,  _N, _ANY,  _ANY)),
-    RolloutRow("d", "rollback",                 (True,  True,  _B, True,  True),  ("pr", "pr")),
-    RolloutRow("e", "nothing to fall back to",  (True,  True,  _B, True,  False)),
-    RolloutRow("f", "incomplete split",         (True,  True,  _B, False, _ANY)),
-    RolloutRow("g", "a newer one is not ready", (True,  False, _B, _ANY,  _ANY)),
-    RolloutRow("h", "steady state",             (True,  _ANY,  _F, _ANY,  _ANY)),
-    RolloutRow("i", "no percent",               (True,  _ANY,  _N, _ANY,  _ANY)),
-)  # fmt: skip
-"""Exactly one row matches any situation."""
-
-NO_ENTRY: Final = RolloutRow("j", "no entry follows the ready revision", ())
-"""The row for a route without an L-entry."""
-
-
 def _follows(entry: api.TrafficEntry, revision: str) -> bool:
     """True if an entry is an L-entry: flagged as the latest, and naming that revision."""
     return entry.revision_name == revision and entry.latest_revision is True
@@ -102,31 +59,23 @@ def total(traffic: tuple[api.TrafficEntry, ...], revision: str) -> int:
     return sum(each.percent or 0 for each in traffic if each.revision_name == revision)
 
 
-def walk(
-    history: RevisionHistory, service: api.KnativeServiceStatus
-) -> tuple[RevisionHistory, tuple[RolloutRow, ...]]:
-    """Return the history after one pass, and the rows that applied.
+def walk(history: RevisionHistory, service: api.KnativeServiceStatus) -> RevisionHistory:
+    """Return the history after one pass.
 
-    The table is applied to every L-entry in the order of the list, each time to the history that
+    The cases are applied to every L-entry in the order of the list, each time to the history that
     the previous one left. A second pass over the same Knative Service changes nothing.
     """
     ready, traffic = service.latest_ready_revision_name, service.traffic or ()
-    rows: list[RolloutRow] = []
+    may_fall_back = service.latest_created_revision_name == ready and total(traffic, ready) == WHOLE
     for entry in traffic:
-        if not _follows(entry, ready):
+        lr, pr = history
+        if entry.percent is None or not _follows(entry, ready):
             continue
-        percent = WHOLE + 1 if entry.percent is None else entry.percent
-        situation = (
-            history.rolled_out == ready,
-            service.latest_created_revision_name == ready,
-            Share.BELOW if percent < WHOLE else Share.FULL if percent == WHOLE else Share.NEITHER,
-            total(traffic, ready) == WHOLE,
-            bool(history.previous),
-        )
-        rows.append(next(row for row in TABLE if row.matches(situation)))
-        names = {"R": ready, "lr": history.rolled_out, "pr": history.previous}
-        history = RevisionHistory(*(names[each] for each in rows[-1].becomes))
-    return history, tuple(rows) or (NO_ENTRY,)
+        if lr != ready and entry.percent == WHOLE:
+            history = RevisionHistory(ready, lr)
+        elif lr == ready and entry.percent < WHOLE and may_fall_back and pr:
+            history = RevisionHistory(pr, pr)
+    return history
 
 
 def propagate(
@@ -142,7 +91,7 @@ def propagate(
     condition that the Knative Service lacks is left unchanged.
     """
     before = RevisionHistory(stored.latest_rolledout_revision, stored.previous_rolledout_revision)
-    history, _ = walk(before, service)
+    history = walk(before, service)
     ready = service.condition("Ready")
     is_ready = ready is not None and ready.status == TRUE
     conditions.take_over(component.ready, ready)
@@ -160,21 +109,19 @@ def propagate(
     )
 
 
-class Conclusion(Enum):
-    """What one snapshot of a component shows; several may apply at once."""
+class Shown(NamedTuple):
+    """What one snapshot of a component shows; several may hold at once."""
 
-    CANARY = "canary in progress"
-    ROLLED_BACK = "rolled back"
-    NEWEST_NOT_READY = "newest revision not ready"
-    ROLLOUT_NOT_FINISHED = "rollout not finished"
-    NO_FALLBACK = "only one rollout so far: a rollback will have no effect"
-    SPLIT_OVER_ONE = "split over one revision"
+    canary: bool  # in progress
+    rolled_back: bool
+    newest_not_ready: bool
+    rollout_not_finished: bool
+    no_fallback: bool  # only one rollout so far: a rollback will have no effect
+    split_over_one: bool  # all parts of the requests go to one revision
 
 
-def read_component(
-    status: api.ComponentStatus, canary_percent: int | None = None
-) -> frozenset[Conclusion]:
-    """Return all conclusions about a component, from its status and `canaryTrafficPercent`.
+def read_component(status: api.ComponentStatus, canary_percent: int | None = None) -> Shown:
+    """Return what a component shows, from its status and `canaryTrafficPercent`.
 
     A canary and a rollback go on while a newer revision starts or fails. Canary, rollback and a
     split over one revision need an entry that follows the latest ready revision, and its percent.
@@ -184,16 +131,15 @@ def read_component(
     entry = latest_entry(status)
     percent = WHOLE if entry is None or entry.percent is None else entry.percent
     moves = bool(ready and rolled_out) and ready != rolled_out
-    targets = {each.revision_name for each in status.traffic or ()}
-    found = {
-        Conclusion.NEWEST_NOT_READY: created not in ("", ready),
-        Conclusion.ROLLOUT_NOT_FINISHED: moves and canary_percent is None,
-        Conclusion.NO_FALLBACK: bool(rolled_out) and not previous,
-        Conclusion.CANARY: moves and 0 < percent < WHOLE,
-        Conclusion.ROLLED_BACK: moves and percent == 0 and rolled_out == previous,
-        Conclusion.SPLIT_OVER_ONE: percent < WHOLE and targets == {ready},
-    }
-    return frozenset(each for each, holds in found.items() if holds)
+    return Shown(
+        canary=moves and 0 < percent < WHOLE,
+        rolled_back=moves and percent == 0 and rolled_out == previous,
+        newest_not_ready=created not in ("", ready),
+        rollout_not_finished=moves and canary_percent is None,
+        no_fallback=bool(rolled_out) and not previous,
+        split_over_one=percent < WHOLE
+        and {e.revision_name for e in status.traffic or ()} == {ready},
+    )
 
 
 def latest_entry(status: api.ComponentStatus) -> api.TrafficEntry | None:
@@ -205,33 +151,23 @@ def latest_entry(status: api.ComponentStatus) -> api.TrafficEntry | None:
 def strays(status: api.ComponentStatus, canary_percent: int | None) -> tuple[tuple[str, int], ...]:
     """Return the revisions that get requests although the spec does not ask for that, with percent.
 
-    The latest ready revision and revisions that the spec names are not strays. Without a canary
+    The latest ready revision and the one that the spec means are not strays. Without a canary
     percent there are no strays: a rollout goes on, and an older revision may have its share.
     """
-    asked = asked_traffic(canary_percent, status.latest_rolledout_revision)
-    named = {each.revision_name for each in asked if each.revision_name}
-    if not named:
+    rolled_out, traffic = status.latest_rolledout_revision, status.traffic or ()
+    if asked_percent(canary_percent, rolled_out) == WHOLE:
         return ()
-    wanted = named | {status.latest_ready_revision, ""}
-    traffic = status.traffic or ()
-    names = dict.fromkeys(each.revision_name for each in traffic if each.percent)
-    return tuple((each, total(traffic, each)) for each in names if each not in wanted)
+    others = status.serving(besides=status.latest_ready_revision)
+    return tuple((each, total(traffic, each)) for each in others if each != rolled_out)
 
 
-def asked_traffic(canary_percent: int | None, rolled_out: str) -> tuple[api.TrafficEntry, ...]:
-    """Return the traffic that KServe asks Knative for.
+def asked_percent(canary_percent: int | None, rolled_out: str) -> int:
+    """Return the percent that KServe asks Knative to send to the latest ready revision.
 
-    Before any revision was rolled out, the canary percent is ignored. The rule is in KServe's
+    The rest goes to the revision rolled out before. Before any was, the canary percent is ignored.
+    The rule is in KServe's
     pkg/controller/v1beta1/inferenceservice/reconcilers/knative/ksvc_reconciler.go, v0.20.0.
     """
     if canary_percent is None or canary_percent >= WHOLE or not rolled_out:
-        return (api.TrafficEntry(latest_revision=True, percent=WHOLE),)
-    return (
-        api.TrafficEntry(latest_revision=True, percent=canary_percent),
-        api.TrafficEntry(
-            revision_name=rolled_out,
-            latest_revision=False,
-            percent=WHOLE - canary_percent,
-            tag="prev",
-        ),
-    )
+        return WHOLE
+    return canary_percent

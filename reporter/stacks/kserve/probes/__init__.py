@@ -11,14 +11,15 @@ from reporter.probes.scope import Probe
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.served.pods import switched_off
 from reporter.served.scaledobjects import judge_scalers
-from reporter.stacks.kserve.objects import INGRESS_READY, Component, Mode
+from reporter.stacks.kserve.derived.facts import REVISION
+from reporter.stacks.kserve.objects import INGRESS_READY, Mode
 from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_stale
 from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
 from reporter.stacks.kserve.probes.revisions import probe_revisions, probe_traffic
-from reporter.stacks.kserve.probes.scope import InferenceServiceScope
+from reporter.stacks.kserve.probes.scope import InferenceServiceScope, ServedComponent
 from reporter.stacks.kserve.reasons import INFERENCESERVICES, READY, SCALING_NOT_READY
 from reporter.workload.owners import is_false, is_true, warning_about
-from reporter.workload.pod import NOT_SET_UP, STARTING, is_ready
+from reporter.workload.pod import NOT_SET_UP, STARTING, counts, is_ready
 
 _IN_START_UP: Final = frozenset({NOT_SET_UP, STARTING})
 """Severities of the faults of pods that are only starting and were never Ready."""
@@ -33,7 +34,7 @@ def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:
         return
     if not scope.shows_ready:
         return
-    parts = ", ".join(_in_words(scope, each) for each in scope.components)
+    parts = ", ".join(map(_in_words, scope.components))
     yield scope.evidence(READY, parts)
 
 
@@ -46,13 +47,12 @@ def probe_serving(scope: InferenceServiceScope) -> Iterator[ServingEvidence]:
     if scope.facts.mode is Mode.MODELMESH:
         yield _serving(scope, serves=scope.shows_ready)
         return
-    known = scope.facts.services if scope.in_knative_mode else scope.facts.deployments
-    if known is None or scope.all_pods is None:
+    if scope.facts.made is None or scope.all_pods is None:
         return
     if scope.wants_none:
         yield ServingEvidence(subject=scope.subject, wanted=0, serving=0)
     else:
-        yield _serving(scope, serves=all(_serves(scope, each) for each in scope.components))
+        yield _serving(scope, serves=all(map(_serves, scope.components)))
 
 
 def _serving(scope: InferenceServiceScope, *, serves: bool) -> ServingEvidence:
@@ -64,57 +64,54 @@ def _serving(scope: InferenceServiceScope, *, serves: bool) -> ServingEvidence:
     )
 
 
-def _serves(scope: InferenceServiceScope, component: Component) -> bool:
-    if scope.in_knative_mode:
-        return _is_answered(scope, component)
-    if scope.at_zero(component):
+def _serves(component: ServedComponent) -> bool:
+    if component.scope.in_knative_mode:
+        return any(_answers(component, each) for each in component.status.serving() or ("",))
+    if component.at_zero:
         return False
-    return is_true(scope.condition(component.ready)) or any(
-        map(is_ready, scope.replicas(component))
-    )
+    return is_true(component.ready) or any(is_ready(e) and counts(e) for e in component.pods)
 
 
-def _is_answered(scope: InferenceServiceScope, component: Component) -> bool:
-    """True if a revision that gets requests answers them; Knative mode.
+def _answers(component: ServedComponent, revision: str) -> bool:
+    """True if a revision that gets requests, or any if it has no name, answers; Knative mode.
 
     Ready of a revision does not follow its pods once they have served, and stays True even if all
     of them are lost (Knative Serving, pkg/apis/serving/v1/revision_lifecycle.go). While it has no
     pods, and while they start from zero, the activator queues requests (knative.dev, Serving
     architecture).
     """
-    held = component in (scope.facts.services or {}) and is_true(scope.condition(component.ready))
-    for revision in scope.asked(component):
-        pods = scope.replicas(component, revision)
-        there = held and not scope.is_gone(revision)
-        faults = (fault_of_pod(scope, each) for each in pods)
-        if any(map(is_ready, pods)):
-            return True
-        if there and all(each and each.severity in _IN_START_UP for each in faults):
-            return True
-    return False
+    scope = component.scope
+    mine = (each for each in component.pods if counts(each))
+    pods = [each for each in mine if revision in ("", each.metadata.label(REVISION))]
+    if any(map(is_ready, pods)):
+        return True
+    gone = bool(revision) and scope.revisions is not None and scope.revision(revision) is None
+    faults = (fault_of_pod(scope, each) for each in pods)
+    queued = component.service is not None and is_true(component.ready) and not gone
+    return queued and all(each and each.severity in _IN_START_UP for each in faults)
 
 
 def _agrees(scope: InferenceServiceScope) -> bool:
-    known = scope.facts.services if scope.in_knative_mode else scope.facts.deployments
-    if known is None or scope.all_pods is None or not set(scope.components) <= set(known):
+    made, parts = scope.facts.made, scope.components
+    if made is None or scope.all_pods is None or not {each.kind for each in parts} <= made.keys():
         return False
     if not is_true(scope.condition("Ready")):
         return False
-    if any(map(scope.at_zero, scope.components)) and not scope.wants_none:
+    if any(each.at_zero for each in parts) and not scope.wants_none:
         return False
-    parts = ((scope.condition(each.ready), scope.status_of(each)) for each in scope.components)
     return all(
-        is_true(ready) and status.latest_created_revision == status.latest_ready_revision
-        for ready, status in parts
+        is_true(each.ready)
+        and each.status.latest_created_revision == each.status.latest_ready_revision
+        for each in parts
     )
 
 
-def _in_words(scope: InferenceServiceScope, component: Component) -> str:
-    if scope.at_zero(component):
-        return f"0 {component} replicas wanted"
-    rolled_out = scope.status_of(component).latest_rolledout_revision
-    shown = f" (revision {rolled_out})" if scope.in_knative_mode and rolled_out else ""
-    return f"{component} ready{shown}"
+def _in_words(component: ServedComponent) -> str:
+    if component.at_zero:
+        return f"0 {component.kind} replicas wanted"
+    rolled_out = component.status.latest_rolledout_revision
+    shown = f" (revision {rolled_out})" if component.scope.in_knative_mode and rolled_out else ""
+    return f"{component.kind} ready{shown}"
 
 
 def probe_runtime(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -123,7 +120,7 @@ def probe_runtime(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 
 def probe_scaling(scope: InferenceServiceScope) -> Iterator[Finding]:
-    found = chain.from_iterable((scope.facts.deployments or {}).values())
+    found = chain.from_iterable(each.deployments for each in scope.components)
     yield from judge_scalers(scope, ((DEPLOYMENTS.kind, each.name) for each in found))
     yield from _unscaled(scope)
 
@@ -133,8 +130,8 @@ def _unscaled(scope: InferenceServiceScope) -> Iterator[Finding]:
 
     The API server or KEDA's webhook refuses it then, which an Event tells and no condition.
     """
-    name = scope.object_ref(Component.PREDICTOR).name
-    there = {each.name for each in (scope.facts.deployments or {}).get(Component.PREDICTOR, ())}
+    name = scope.predictor.ref.name
+    there = {each.name for each in scope.predictor.deployments}
     by_keda = scope.object.metadata.annotation("serving.kserve.io/autoscalerClass") == "keda"
     if not by_keda or name not in there or scope.object.frozen:
         return
@@ -142,7 +139,6 @@ def _unscaled(scope: InferenceServiceScope) -> Iterator[Finding]:
         why = warning_about(scope.snapshot, scope.ref)
         yield scope.finding(
             reason=SCALING_NOT_READY,
-            related=scope.ref,
             cause=f"ScaledObject {name} missing",
             text=f"KServe made no ScaledObject {name}, although its autoscalerClass is keda"
             f"{f': {why}' if why else ''}",

@@ -3,29 +3,20 @@
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec.structs import replace
-
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, PODS
 from reporter.diagnosis.case import exit_words, is_error, last_end, last_words, loops, refusal
 from reporter.model.finding import Fails, Finding
 from reporter.model.objects import ContainerStatus, Pod
-from reporter.model.text import clean, detail
+from reporter.model.text import detail
 from reporter.probes.pods import pod_finding, startup_budget
-from reporter.served.pods import faults_of
+from reporter.served.pods import faults_of, how_ended, unusual_end
 from reporter.stacks.kserve import reasons
+from reporter.stacks.kserve.derived import derive
 from reporter.stacks.kserve.derived.conditions import REPLICA_FAILURE
-from reporter.stacks.kserve.derived.derive import (
-    KSERVE_CONTAINER,
-    STORAGE_INITIALIZER,
-    Transition,
-    container_of,
-    failure_of,
-    is_running,
-)
-from reporter.stacks.kserve.derived.derive import MODEL_LOAD_FAILED as FAILED
 from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
+from reporter.stacks.kserve.derived.revisions import WHOLE
 from reporter.stacks.kserve.objects import Component, FailureInfo
-from reporter.stacks.kserve.probes.scope import InferenceServiceScope, named, others_with_traffic
+from reporter.stacks.kserve.probes.scope import InferenceServiceScope, ServedComponent, named
 from reporter.workload.owners import warning_about, words
 from reporter.workload.pod import counts, had_been_ready, is_ready, why_ended
 
@@ -40,8 +31,9 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
     for pod in scope.pods:
         if not counts(pod):
             continue
-        storage = container_of(pod.status.init_container_statuses, STORAGE_INITIALIZER)
-        serving = container_of(pod.status.container_statuses, KSERVE_CONTAINER)
+        of = pod.status
+        storage = derive.container_of(of.init_container_statuses, derive.STORAGE_INITIALIZER)
+        serving = derive.container_of(of.container_statuses, derive.KSERVE_CONTAINER)
         if not is_ready(pod) and _is_left_out(scope, pod):
             yield _never_fetched(scope, pod)
         elif storage is not None and (loops(storage) or is_error(last_end(storage))):
@@ -58,7 +50,7 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
         yield from _by_status(scope)
 
 
-_TOUCHED: Final = frozenset({STORAGE_INITIALIZER, "modelcar", "modelcar-init"})
+_TOUCHED: Final = frozenset({derive.STORAGE_INITIALIZER, "modelcar", "modelcar-init"})
 _LEFT_OUT: Final = "control-plane"
 """Label of namespaces that KServe's webhook skips (kserve/kserve, config/webhook; issue 517)."""
 
@@ -83,10 +75,10 @@ def _never_fetched(scope: InferenceServiceScope, pod: Pod) -> Finding:
     return scope.finding(
         reason=reasons.STORAGE_FAILED,
         related=PODS.ref(pod),
-        cause=f"no {STORAGE_INITIALIZER}",
+        cause=f"no {derive.STORAGE_INITIALIZER}",
         text=f"pod {pod.name}: the model is not fetched, as KServe's webhook leaves out namespaces "
-        f"with "
-        f"the label {_LEFT_OUT}, which {scope.place} has: the pod has no {STORAGE_INITIALIZER}",
+        f"with the label {_LEFT_OUT}, which {scope.place} has: the pod has no "
+        f"{derive.STORAGE_INITIALIZER}",
         severity=_NEVER,
         created=pod.created,
         budget=None if ended else startup_budget(scope),
@@ -101,7 +93,7 @@ def _fails_to_load(status: ContainerStatus) -> bool:
     """True if a container fails, or was restarted and is not ready: it may fail again."""
     ended = last_end(status)
     stopped = status.state is not None and status.state.terminated is not None
-    again = ended is not None and is_running(status) and not status.ready
+    again = ended is not None and derive.is_running(status) and not status.ready
     return (loops(status) or stopped or again) and (ended is None or ended.reason == _ERROR)
 
 
@@ -109,20 +101,20 @@ def _about(
     scope: InferenceServiceScope, pod: Pod, status: ContainerStatus, *, reason: str, what: str
 ) -> Finding:
     looping = status.state is not None and status.state.waiting is not None
-    failure = _failure(status)
-    code = "" if failure.exit_code is None else f", exit code {failure.exit_code}"
-    why, diagnosis = why_ended(pod, status, scope.snapshot, otherwise=_in_words(failure))
+    ended = last_end(status)
+    code = f", exit code {ended.exit_code}" if ended else ""
+    why, diagnosis = why_ended(pod, status, scope.snapshot, otherwise=how_ended(status))
     return scope.finding(
         reason=reason,
         related=PODS.ref(pod),
-        cause=f"{status.name} failed{_unusual(failure)}{code}",
+        cause=f"{status.name} failed{unusual_end(status)}{code}",
         text=f"pod {pod.name}: {what}{why}{_still(scope, pod)}",
         diagnosis=diagnosis,
         severity=int(looping),
         created=pod.created,
         exempt=looping,
         independent=had_been_ready(pod),
-        sustains=is_running(status),
+        sustains=derive.is_running(status),
         lingers=True,
     )
 
@@ -130,55 +122,43 @@ def _about(
 def _by_status(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding from the stored status, for use when pods cannot be read."""
     status = scope.object.status.model_status
-    if status is None or status.transition_status != Transition.BLOCKED:
+    if status is None or status.transition_status != derive.Transition.BLOCKED:
         return
-    info = status.last_failure_info or FailureInfo(reason=FAILED)
+    info = status.last_failure_info or FailureInfo()
+    reason, code, said = (
+        info.reason or derive.MODEL_LOAD_FAILED,
+        info.exit_code,
+        last_words(info.message),
+    )
+    unusual = f", {reason}" if reason != derive.MODEL_LOAD_FAILED else ""
+    how = "" if code is None else f" ({exit_words(code, reason)})"
     yield scope.finding(
         reason=reasons.MODEL_LOAD_FAILED,
-        related=scope.ref,
-        cause=info.reason or FAILED,
-        text=f"{_NOT_LOADED}{_in_words(info)}{_still(scope)}",
+        cause=reason,
+        text=f"{_NOT_LOADED}{unusual}{how}{f': {said}' if said else ''}{_still(scope)}",
     )
-
-
-def _failure(status: ContainerStatus) -> FailureInfo:
-    """Return how a container ended, with the kubelet's reason if it is more than `Error`."""
-    ended = last_end(status)
-    reason = clean(ended.reason or "") if ended else ""
-    failure = failure_of(status)
-    return failure if reason in ("", _ERROR) else replace(failure, reason=reason)
-
-
-def _unusual(failure: FailureInfo) -> str:
-    return f", {failure.reason}" if failure.reason not in ("", FAILED) else ""
-
-
-def _in_words(failure: FailureInfo) -> str:
-    """Return a failure in words: its reason unless it is the usual one, exit code, last words."""
-    reason = _unusual(failure)
-    code = failure.exit_code
-    how = "" if code is None else f" ({exit_words(code, failure.reason)})"
-    words = last_words(failure.message)
-    return f"{reason}{how}{f': {words}' if words else ''}"
 
 
 def _still(scope: InferenceServiceScope, pod: Pod | None = None) -> str:
     """Return a suffix that says what still serves: revisions older than the pod's, if known."""
-    predictor = scope.status_of(Component.PREDICTOR)
+    predictor = scope.predictor.status
     newest = predictor.latest_created_revision
     is_newest = pod is None or pod.metadata.label(REVISION) == newest
-    others = others_with_traffic(predictor, newest)
+    others = predictor.serving(besides=newest)
     differs = scope.in_knative_mode and newest != predictor.latest_ready_revision
     if differs and is_newest and others:
         return f"; {named(others, 'still serve')}"
+    return _although(scope)
+
+
+def _although(scope: InferenceServiceScope) -> str:
     return "; Ready is True all the same" if scope.shows_ready else ""
 
 
 def probe_pods(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding for each Deployment whose pods are refused, and for each pod at fault."""
-    if not scope.in_knative_mode:
-        yield from _refused(scope)
-    although = "; Ready is True all the same" if scope.shows_ready else ""
+    for component in () if scope.in_knative_mode else scope.components:
+        yield from _refused(component)
     for pod, fault in faults_of(scope, scope.pods):
         yield pod_finding(
             scope,
@@ -187,35 +167,31 @@ def probe_pods(scope: InferenceServiceScope) -> Iterator[Finding]:
             reason=reasons.PODS_NOT_READY,
             related=PODS.ref(pod),
             cause=fault.cause,
-            text=f"pod {pod.name}: {fault.detail}{although}",
+            text=f"pod {pod.name}: {fault.detail}{_although(scope)}",
         )
 
 
-def _refused(scope: InferenceServiceScope) -> Iterator[Finding]:
-    for component, deployments in (scope.facts.deployments or {}).items():
-        for deployment in deployments:
-            failure = deployment.status.condition(REPLICA_FAILURE, "True")
-            if failure is None:
-                continue
-            why = refusal(failure.message, scope.place, scope.snapshot)
-            yield scope.finding(
-                reason=reasons.PODS_NOT_CREATED,
-                related=DEPLOYMENTS.ref(deployment),
-                cause=f"{component} {failure.reason or REPLICA_FAILURE}",
-                text=f"{component}: pods of Deployment {deployment.name} cannot be created, "
-                f"{why.sentence if why else words(failure)}",
-                diagnosis=why,
-                fails=Fails.REFUSED,
-                severity=0 if deployment.status.available_replicas else 1,
-                transition=failure.last_transition_time,
-                created=deployment.created,
-            )
+def _refused(component: ServedComponent) -> Iterator[Finding]:
+    for deployment in component.deployments:
+        failure = deployment.status.condition(REPLICA_FAILURE, "True")
+        if failure is None:
+            continue
+        why = refusal(failure.message, component.scope.place, component.scope.snapshot)
+        yield component.finding(
+            reason=reasons.PODS_NOT_CREATED,
+            related=DEPLOYMENTS.ref(deployment),
+            cause=f"{component.kind} {failure.reason or REPLICA_FAILURE}",
+            text=f"pods of Deployment {deployment.name} cannot be created, "
+            f"{why.sentence if why else words(failure)}",
+            diagnosis=why,
+            fails=Fails.REFUSED,
+            severity=0 if deployment.status.available_replicas else 1,
+            transition=failure.last_transition_time,
+            created=deployment.created,
+        )
 
 
 _OF_RUNTIME: Final = frozenset({"RuntimeNotRecognized", "RuntimeDisabled", "NoSupportingRuntime"})
-_OF_WORKERS: Final = frozenset({"InvalidGPUAllocation", "InvalidWorkerSpecNotSet"})
-_FAILED: Final = "ReconcileFailed"
-_WHOLE: Final = 100
 
 
 def probe_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -223,40 +199,39 @@ def probe_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
     if scope.in_knative_mode and scope.facts.without_knative:
         yield scope.finding(
             reason=reasons.KNATIVE_MISSING,
-            related=scope.ref,
             cause="no Knative",
             text="its deployment mode is Knative, and the cluster does not serve Knative Services",
             created=scope.object.created,
         )
     yield from _invalid_spec(scope)
     total = sum(each.traffic_percent or 0 for each in scope.object.spec.canary or ())
-    if total > _WHOLE:
+    if total > WHOLE:
         yield scope.finding(
             reason=reasons.INVALID_SPEC,
-            related=scope.ref,
             cause=f"canaries add up to {total} percent",
             text=f"the percents of spec.canary add up to {total}, which is more than 100",
             created=scope.object.created,
         )
     for component in scope.components:
-        ready = scope.object.status.condition(component.ready, "False")
-        if ready is None or ready.reason not in _OF_WORKERS | {_FAILED}:
+        ready = scope.object.status.condition(component.kind.ready, "False")
+        if ready is None or ready.reason not in derive.FAILED_PASS:
             continue
-        yield scope.finding(
-            reason=reasons.RECONCILE_FAILED if ready.reason == _FAILED else reasons.INVALID_SPEC,
-            related=scope.object_ref(component) if ready.reason == _FAILED else scope.ref,
-            cause=f"{component} {ready.reason}",
-            text=f"{component}: {words(ready)}",
+        failed = ready.reason == derive.RECONCILE_FAILED
+        yield component.finding(
+            reason=reasons.RECONCILE_FAILED if failed else reasons.INVALID_SPEC,
+            related=component.ref if failed else scope.ref,
+            cause=f"{component.kind} {ready.reason}",
+            text=words(ready),
             transition=ready.last_transition_time,
         )
 
 
 def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
     status = scope.object.status.model_status
-    if status is None or status.transition_status != Transition.INVALID_SPEC:
+    if status is None or status.transition_status != derive.Transition.INVALID_SPEC:
         return
     info = status.last_failure_info
-    cause = (info.reason if info else "") or Transition.INVALID_SPEC.value
+    cause = (info.reason if info else "") or derive.Transition.INVALID_SPEC.value
     text = detail(info.reason, info.message) if info else ""
     loaded = status.states is not None and status.states.active_model_state == "Loaded"
     still = "; the previous model is still loaded" if loaded else ""
@@ -265,7 +240,6 @@ def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
     warned = warning_about(scope.snapshot, scope.ref) if of_runtime else ""
     yield scope.finding(
         reason=reasons.RUNTIME_MISSING if of_runtime else reasons.INVALID_SPEC,
-        related=scope.ref,
         cause=cause,
         text=f"{'no runtime for the model' if of_runtime else 'invalid spec'}, "
         f"{text or 'no reason given'}{f' ({warned})' if warned else ''}{still}",

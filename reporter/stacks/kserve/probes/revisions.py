@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
@@ -11,23 +12,10 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
 from reporter.model.text import detail
 from reporter.stacks.kserve import reasons
+from reporter.stacks.kserve.derived import revisions
 from reporter.stacks.kserve.derived.conditions import PROGRESSING, UNKNOWN
-from reporter.stacks.kserve.derived.revisions import (
-    WHOLE,
-    Conclusion,
-    asked_traffic,
-    latest_entry,
-    read_component,
-    strays,
-    total,
-)
-from reporter.stacks.kserve.objects import Component, ComponentStatus, KnativeCondition
-from reporter.stacks.kserve.probes.scope import (
-    InferenceServiceScope,
-    named,
-    others_with_traffic,
-    with_traffic,
-)
+from reporter.stacks.kserve.objects import KnativeCondition
+from reporter.stacks.kserve.probes.scope import InferenceServiceScope, ServedComponent, named
 from reporter.workload.owners import is_false, is_true, words
 
 _ROLLOUT: Final = timedelta(seconds=reasons.ROLLOUT_SECONDS)
@@ -64,64 +52,67 @@ _NONE_SERVES, _FAILED, _STARTING = 20, 10, 5
 
 
 def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
-    if not scope.in_knative_mode:
-        yield from _stalled(scope)
-        return
-    for component in scope.components:
-        status, percent = scope.status_of(component), scope.canary_percent(component)
-        shown = read_component(status, percent)
-        others = others_with_traffic(status, status.latest_ready_revision)
-        if Conclusion.NEWEST_NOT_READY in shown:
-            yield _not_ready(scope, component, status)
-        elif Conclusion.ROLLOUT_NOT_FINISHED in shown and _may_be_stuck(scope, component, status):
-            yield _stuck(scope, component, status)
-        ready, served = status.latest_ready_revision, " and ".join(others)
-        if Conclusion.ROLLED_BACK in shown and others:
-            yield scope.finding(
-                reason=reasons.ROLLED_BACK,
-                related=scope.object_ref(component),
-                cause=f"back to {status.latest_rolledout_revision}",
-                text=f"{component} is rolled back: requests go to {served}, none to {ready}, which "
-                "is ready",
-            )
-        asked = Conclusion.ROLLOUT_NOT_FINISHED not in shown and not strays(status, percent)
-        if Conclusion.CANARY in shown and others and asked:
-            entry = latest_entry(status)
-            yield scope.finding(
-                reason=reasons.CANARY_IN_PROGRESS,
-                related=scope.object_ref(component),
-                cause=f"canary {ready}",
-                text=f"{component}: revision {ready} gets {entry.percent if entry else 0} percent "
-                f"of the requests, {served} the rest",
-            )
+    found = _of_revisions if scope.in_knative_mode else _stalled
+    for each in scope.components:
+        yield from found(each)
 
 
-def _not_ready(
-    scope: InferenceServiceScope, component: Component, status: ComponentStatus
-) -> Finding:
+def _of_revisions(component: ServedComponent) -> Iterator[Finding]:
+    status, shown = component.status, component.shown
+    ready = status.latest_ready_revision
+    others = status.serving(besides=ready)
+    served = " and ".join(others)
+    if shown.newest_not_ready:
+        yield _not_ready(component)
+    elif shown.rollout_not_finished and _may_be_stuck(component):
+        but = f"requests still go to {served}" if others else "is not recorded as rolled out"
+        yield component.finding(
+            reason=reasons.ROLLOUT_STUCK,
+            cause=f"{ready} not rolled out",
+            text=f"revision {ready} is ready, and {but}{_of_route(component)}",
+            created=component.moved,
+            budget=_ROLLOUT,
+        )
+    if shown.rolled_back and others:
+        yield component.scope.finding(
+            reason=reasons.ROLLED_BACK,
+            related=component.ref,
+            cause=f"back to {status.latest_rolledout_revision}",
+            text=f"{component.kind} is rolled back: requests go to {served}, none to {ready}, "
+            "which is ready",
+        )
+    asked = not (shown.rollout_not_finished or revisions.strays(status, component.canary_percent))
+    if shown.canary and others and asked:
+        entry = revisions.latest_entry(status)
+        yield component.finding(
+            reason=reasons.CANARY_IN_PROGRESS,
+            cause=f"canary {ready}",
+            text=f"revision {ready} gets {entry.percent if entry else 0} percent of the requests, "
+            f"{served} the rest",
+        )
+
+
+def _not_ready(component: ServedComponent) -> Finding:
     """Return the finding about a newest revision that failed or is still starting."""
-    condition = scope.condition(component.configuration_ready)
-    failed = is_false(condition)
-    newest = status.latest_created_revision
-    serving = others_with_traffic(status, newest)
+    scope, status, condition = component.scope, component.status, component.configuration
+    failed, newest = is_false(condition), status.latest_created_revision
+    serving = status.serving(besides=newest)
+    serves = "no revision was ever ready"
     if serving:
         serves = f"{named(serving, 'serve')} meanwhile"
     elif status.latest_ready_revision:
         serves = "no revision gets requests"
-    else:
-        serves = "no revision was ever ready"
     late = _too_late(scope, newest, condition) if failed else ""
     what = f"has failed, {_in_words(condition)}{late}" if failed else "is not ready yet"
-    revision = _FAILED if failed else _STARTING
-    return scope.finding(
+    created = scope.revision(newest)
+    return component.finding(
         reason=reasons.REVISION_NOT_READY,
-        related=scope.object_ref(component),
         cause=f"{newest} {'failed' if failed else 'not ready yet'}",
-        text=f"{component}: newest revision {newest} {what}; {serves}",
-        severity=revision if serving else revision + _NONE_SERVES,
+        text=f"newest revision {newest} {what}; {serves}",
+        severity=(_FAILED if failed else _STARTING) + (0 if serving else _NONE_SERVES),
         transition=condition.last_transition_time if condition and failed else None,
-        created=scope.made(newest),
-        budget=None if failed else scope.startup(component),
+        created=created.created if created else None,
+        budget=None if failed else component.startup,
     )
 
 
@@ -158,53 +149,36 @@ def _in_words(condition: KnativeCondition | None) -> str:
     return "; ".join((text, *meanings))
 
 
-def _of_route(scope: InferenceServiceScope, component: Component) -> str:
+def _of_route(component: ServedComponent) -> str:
     """Return a suffix that says what a component's route waits for; empty if it is ready."""
-    route = scope.condition(component.route_ready)
+    route = component.route
     return "" if route is None or is_true(route) else f"; {route.type}: {_in_words(route)}"
 
 
-def _may_be_stuck(
-    scope: InferenceServiceScope, component: Component, status: ComponentStatus
-) -> bool:
+def _may_be_stuck(component: ServedComponent) -> bool:
     """True if other revisions get requests; if none does, the traffic probe reports that."""
-    percents = {each.percent for each in status.traffic or ()}
-    someone = any(with_traffic(status)) or percents == {None}
-    return someone and not scope.moves_slowly(component)
+    percents = {each.percent for each in component.status.traffic or ()}
+    someone = any((each or 0) > 0 for each in percents) or percents == {None}
+    return someone and not component.moves_slowly
 
 
-def _stuck(scope: InferenceServiceScope, component: Component, status: ComponentStatus) -> Finding:
-    ready = status.latest_ready_revision
-    others = " and ".join(others_with_traffic(status, ready))
-    but = f"requests still go to {others}" if others else "is not recorded as rolled out"
-    return scope.finding(
-        reason=reasons.ROLLOUT_STUCK,
-        related=scope.object_ref(component),
-        cause=f"{ready} not rolled out",
-        text=f"{component}: revision {ready} is ready, and {but}{_of_route(scope, component)}",
-        created=scope.moved(component),
-        budget=_ROLLOUT,
-    )
-
-
-def _stalled(scope: InferenceServiceScope) -> Iterator[Finding]:
+def _stalled(component: ServedComponent) -> Iterator[Finding]:
     """Yield a finding for each Deployment whose rollout passed its deadline (Standard mode)."""
-    for component, deployments in (scope.facts.deployments or {}).items():
-        for deployment in deployments:
-            progressing = deployment.status.condition(PROGRESSING, "False")
-            if progressing is None or not progressing.message:
-                continue
-            yield scope.finding(
-                reason=reasons.ROLLOUT_STUCK,
-                related=DEPLOYMENTS.ref(deployment),
-                cause=f"{component} {progressing.reason or PROGRESSING}",
-                text=f"{component}: the rollout of Deployment {deployment.name} does not progress, "
-                f"{words(progressing)}{_available(deployment)}",
-                transition=progressing.last_transition_time,
-                created=deployment.created,
-                # Neither KServe's nor Knative's controller rolls out a Deployment.
-                independent=True,
-            )
+    for deployment in component.deployments:
+        progressing = deployment.status.condition(PROGRESSING, "False")
+        if progressing is None or not progressing.message:
+            continue
+        yield component.finding(
+            reason=reasons.ROLLOUT_STUCK,
+            related=DEPLOYMENTS.ref(deployment),
+            cause=f"{component.kind} {progressing.reason or PROGRESSING}",
+            text=f"the rollout of Deployment {deployment.name} does not progress, "
+            f"{words(progressing)}{_available(deployment)}",
+            transition=progressing.last_transition_time,
+            created=deployment.created,
+            # Neither KServe's nor Knative's controller rolls out a Deployment.
+            independent=True,
+        )
 
 
 def _available(deployment: Deployment) -> str:
@@ -229,54 +203,87 @@ class _Fault:
 
 def probe_traffic(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield the worst fault of each component's route; Knative mode."""
-    if not scope.in_knative_mode:
+    for component in scope.components if scope.in_knative_mode else ():
+        found = _faults(component) if component.status.latest_ready_revision else ()
+        for fault in islice(found, 1):
+            yield component.finding(
+                reason=reasons.TRAFFIC,
+                cause=fault.cause,
+                text=f"{fault.text}{_of_route(component)}",
+                severity=fault.severity,
+                created=fault.began or component.moved,
+                budget=fault.budget,
+                # A controller that is down does not explain a deleted revision.
+                independent=fault.severity == _MISSING,
+            )
+
+
+def _faults(component: ServedComponent) -> Iterator[_Fault]:
+    """Yield the faults of a route, the worst first."""
+    status, percent, traffic = component.status, component.canary_percent, component.status.traffic
+    if not traffic:
+        yield _Fault("no traffic", "no revision gets requests", _UNASSIGNED)
         return
-    for component in scope.components:
-        fault = _judge(scope, component)
-        if fault is None:
-            continue
-        yield scope.finding(
-            reason=reasons.TRAFFIC,
-            related=scope.object_ref(component),
-            cause=fault.cause,
-            text=f"{component}: {fault.text}{_of_route(scope, component)}",
-            severity=fault.severity,
-            created=fault.began or scope.moved(component),
-            budget=fault.budget,
-            # A controller that is down does not explain a deleted revision.
-            independent=fault.severity == _MISSING,
-        )
+    there = {each.name for each in component.scope.revisions or ()}
+    gone = ", ".join(sorted({*status.serving()} - there)) if there else ""  # else unknown
+    if gone:
+        text = f"requests go to revision {gone}, which does not exist"
+        yield _Fault(f"revision {gone} missing", text, _MISSING)
+    percents = [each.percent for each in traffic if each.percent is not None]
+    if percents and sum(percents) != revisions.WHOLE:
+        text = f"the percents of its route add up to {sum(percents)}, not 100"
+        yield _Fault(f"{sum(percents)} percent assigned", text, _INCOMPLETE)
+    if percent is not None and percent < revisions.WHOLE and component.shown.split_over_one:
+        yield _without_target(component)
+    if not component.moves_slowly:
+        yield from _not_as_asked(component)
 
 
-def _judge(scope: InferenceServiceScope, component: Component) -> _Fault | None:
-    status = scope.status_of(component)
-    if not status.latest_ready_revision:
-        return None
-    if not status.traffic:
-        return _Fault("no traffic", "no revision gets requests", _UNASSIGNED)
-    percent = scope.canary_percent(component)
-    wait, began = (
-        max(scope.startup(component), _ROLLOUT),
-        scope.made(status.latest_created_revision),
-    )
-    if is_false(scope.condition(component.configuration_ready)):
-        wait, began = _ROLLOUT, None
-    fault = (
-        _missing_target(scope, status)
-        or _incomplete(status)
-        or _without_target(status, percent, wait, began=began)
-    )
-    if fault is not None or scope.moves_slowly(component):
+def _without_target(component: ServedComponent) -> _Fault:
+    """Return the fault of a canary percent while all requests go to a single revision.
+
+    A canary also begins like this, while its newer revision is not ready: then it has the time of a
+    start, counted from that revision's creation, unless it has failed.
+    """
+    shown, status = component.shown, component.status
+    revision = status.latest_ready_revision
+    set_to = f"canaryTrafficPercent is {component.canary_percent}"
+    if shown.no_fallback and not shown.newest_not_ready:
+        text = f"there is no earlier revision to go back to: all requests go to {revision}"
+        return _Fault("no revision to go back to", f"{set_to}, and {text}", _NO_TARGET)
+    cause, text = f"all requests go to {revision}", f"all requests still go to {revision}"
+    fault = _Fault(cause, f"{set_to}, and {text}", _OTHER, _ROLLOUT)
+    if not shown.newest_not_ready or is_false(component.configuration):
         return fault
-    # An unfinished rollout has a reason of its own.
-    rolls = Conclusion.ROLLOUT_NOT_FINISHED in read_component(status, percent)
-    route = scope.condition(component.route_ready)
-    if fault := _not_as_asked(status, percent, is_rolling_out=rolls):
-        return fault
-    if route is None or route.status != UNKNOWN or rolls:
-        return None
-    how = _WAITS_FOR.get(route.reason or "", "")
-    return _Fault("route not ready", f"its route does not become ready{how}", _WAITS, _ROLLOUT)
+    newest = component.scope.revision(status.latest_created_revision)
+    wait = max(component.startup, _ROLLOUT)
+    return replace(fault, budget=wait, began=newest.created if newest else None)
+
+
+def _not_as_asked(component: ServedComponent) -> Iterator[_Fault]:
+    """Yield the faults of a route whose revisions do not get what the spec asks for.
+
+    If no entry follows the latest ready revision, the sum of all its entries counts. The rest may
+    go to a revision that the spec does not name. An unfinished rollout has a reason of its own.
+    """
+    status, route, rolls = component.status, component.route, component.shown.rollout_not_finished
+    ready, rolled_out = status.latest_ready_revision, status.latest_rolledout_revision
+    entry = revisions.latest_entry(status)
+    gets = entry.percent if entry else revisions.total(status.traffic or (), ready)
+    asked = revisions.asked_percent(component.canary_percent, rolled_out)
+    if gets is not None and (entry or not rolls):
+        found = revisions.strays(status, component.canary_percent)
+        if gets != asked:
+            cause, text = f"{gets} percent instead of {asked}", f"and the spec asks for {asked}"
+            text = f"revision {ready} gets {gets} percent of the requests, {text}"
+            yield _Fault(cause, text, _OTHER, _ROLLOUT)
+        elif found:
+            shares = " and ".join(f"revision {name} gets {share} percent" for name, share in found)
+            text = f"{shares} of the requests, and the spec asks for {rolled_out}"
+            yield _Fault(f"{found[0][0]} instead of {rolled_out}", text, _OTHER, _ROLLOUT)
+    if route and route.status == UNKNOWN and not rolls:
+        how = _WAITS_FOR.get(route.reason or "", "")
+        yield _Fault("route not ready", f"its route does not become ready{how}", _WAITS, _ROLLOUT)
 
 
 _WAITS_FOR: Final = {
@@ -285,93 +292,3 @@ _WAITS_FOR: Final = {
     "Uninitialized": ": the gateway that Knative probes does not answer for it",
 }
 """What a route waits for, by its condition's reason (knative/serving, pkg/apis/serving/v1)."""
-
-
-def _missing_target(scope: InferenceServiceScope, status: ComponentStatus) -> _Fault | None:
-    """Return the fault of a route to a revision that does not exist."""
-    if not scope.revisions:  # unknown, or none has the label
-        return None
-    there = {each.name for each in scope.revisions}
-    gone = sorted({each.revision_name for each in with_traffic(status)} - there - {""})
-    if not gone:
-        return None
-    names = ", ".join(gone)
-    return _Fault(f"revision {names} missing",
-        f"requests go to revision {names}, which does not exist", _MISSING)  # fmt: skip
-
-
-def _incomplete(status: ComponentStatus) -> _Fault | None:
-    percents = [each.percent for each in status.traffic or () if each.percent is not None]
-    if not percents or sum(percents) == WHOLE:
-        return None
-    text = f"the percents of its route add up to {sum(percents)}, not 100"
-    return _Fault(f"{sum(percents)} percent assigned", text, _INCOMPLETE)
-
-
-def _without_target(
-    status: ComponentStatus, percent: int | None, wait: timedelta, *, began: datetime | None
-) -> _Fault | None:
-    """Return the fault of a canary percent while all requests go to a single revision.
-
-    A canary also begins like this, while its newer revision is not ready: then it has the time
-    `wait`, counted from `began`.
-    """
-    shown = read_component(status, percent)
-    if percent is None or percent >= WHOLE or Conclusion.SPLIT_OVER_ONE not in shown:
-        return None
-    revision = status.latest_ready_revision
-    starts = Conclusion.NEWEST_NOT_READY in shown
-    if Conclusion.NO_FALLBACK in shown and not starts:
-        return _Fault(
-            "no revision to go back to",
-            f"canaryTrafficPercent is {percent}, and there is no earlier revision to go back to: "
-            f"all requests go to {revision}",
-            _NO_TARGET,
-        )
-    return _Fault(
-        f"all requests go to {revision}",
-        f"canaryTrafficPercent is {percent}, and all requests still go to {revision}",
-        _OTHER,
-        wait if starts else _ROLLOUT,
-        began if starts else None,
-    )
-
-
-def _not_as_asked(
-    status: ComponentStatus, percent: int | None, *, is_rolling_out: bool
-) -> _Fault | None:
-    """Return the fault of a route whose latest ready revision does not get its wanted percent.
-
-    If no entry follows that revision, the sum of all its entries counts.
-    """
-    ready = status.latest_ready_revision
-    entry = latest_entry(status)
-    if entry is None and is_rolling_out:
-        return None
-    gets = entry.percent if entry else total(status.traffic or (), ready)
-    asked = asked_traffic(percent, status.latest_rolledout_revision)[0].percent
-    if gets is None:
-        return None
-    if gets == asked:
-        return _stray(status, percent)
-    return _Fault(
-        f"{gets} percent instead of {asked}",
-        f"revision {ready} gets {gets} percent of the requests, and the spec asks for {asked}",
-        _OTHER,
-        _ROLLOUT,
-    )
-
-
-def _stray(status: ComponentStatus, percent: int | None) -> _Fault | None:
-    """Return the fault of a route that gives the rest to a revision that the spec does not name."""
-    found = strays(status, percent)
-    if not found:
-        return None
-    shares = " and ".join(f"revision {name} gets {share} percent" for name, share in found)
-    asked = status.latest_rolledout_revision
-    return _Fault(
-        f"{found[0][0]} instead of {asked}",
-        f"{shares} of the requests, and the spec asks for {asked}",
-        _OTHER,
-        _ROLLOUT,
-    )

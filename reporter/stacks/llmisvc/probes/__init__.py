@@ -14,10 +14,11 @@ from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.served.pods import judge_roles, not_ready, switched_off
 from reporter.served.role import all_serve, serving_of
 from reporter.stacks.llmisvc import reasons
+from reporter.stacks.llmisvc.derived import SCALING, derived
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
 from reporter.stacks.llmisvc.probes import pool, stale
-from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import LLMS, PICKERS
+from reporter.stacks.llmisvc.scope import LlmScope
 from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import is_available
 from reporter.workload.endpoint_pickers import fails_open
@@ -52,11 +53,9 @@ def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
 
 
 def _is_known(scope: LlmScope) -> bool:
-    runs_on: set[Resource[KubeObject]] = {each.resource for each in scope.roles}
-    if scope.wanted.scheduler is not None:
-        runs_on.add(r.DEPLOYMENTS)
-    if scope.wanted.route is not None:
-        runs_on.add(r.HTTPROUTES)
+    runs_on: list[Resource[KubeObject]] = [each.resource for each in scope.roles]
+    runs_on += [r.DEPLOYMENTS] if scope.wanted.scheduler is not None else []
+    runs_on += [r.HTTPROUTES] if scope.wanted.route is not None else []
     return all(map(scope.known, runs_on))
 
 
@@ -95,7 +94,7 @@ _STILL: Final = "; older pods go on serving"
 
 def probe_spec(scope: LlmScope) -> Iterator[Finding]:
     """Yield findings for missing kinds, invalid configs and errors of KServe."""
-    missing = tuple(_missing_kinds(scope))
+    missing = [each for each in _needed(scope) if scope.snapshot.absent(each[0])]
     if missing:
         kinds = " and ".join(resource.kind for resource, _ in missing)
         needs = ", nor ".join(
@@ -103,7 +102,6 @@ def probe_spec(scope: LlmScope) -> Iterator[Finding]:
         )
         yield scope.finding(
             reason=reasons.DEPENDENCY_MISSING,
-            related=scope.ref,
             cause=f"{kinds} not installed",
             text=f"the cluster does not serve {needs}",
             created=scope.object.created,
@@ -116,26 +114,19 @@ def probe_spec(scope: LlmScope) -> Iterator[Finding]:
         yield from _errors(scope)
 
 
-def _missing_kinds(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
-    """Yield each kind that the spec needs and the cluster lacks, with the part that needs it."""
-    for resource, why in _needed(scope):
-        # KServe accepts a pool of either group.
-        kinds = (r.INFERENCEPOOLS, r.FORMER_POOLS) if resource is r.INFERENCEPOOLS else (resource,)
-        if all(scope.snapshot.absent(each) for each in kinds):
-            yield resource, why
-
-
 def _needed(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
+    """Yield each kind that the spec needs, with the part that needs it."""
     wanted = scope.wanted
     if any(each.worker for each in wanted.workloads):
         yield reasons.LEADERWORKERSETS, "a worker in the spec"
-    if wanted.scheduler is not None:
+    # KServe accepts a pool of either group.
+    if wanted.scheduler is not None and scope.snapshot.absent(r.FORMER_POOLS):
         yield r.INFERENCEPOOLS, "spec.router.scheduler"
     if wanted.route is not None:
         yield r.HTTPROUTES, "spec.router.route"
     if wanted.route is not None or wanted.gateways:
         yield r.GATEWAYS, "spec.router"
-    if any(each.by_keda for each in wanted.scaling):
+    if any(each.scaling and each.scaling.by_keda for each in wanted.workloads):
         yield r.SCALEDOBJECTS, "scaling by KEDA"
 
 
@@ -145,7 +136,6 @@ def _invalid(scope: LlmScope) -> Iterator[Finding]:
     if presets is not None:
         yield scope.finding(
             reason=reasons.INVALID,
-            related=scope.ref,
             cause=presets.reason or "PresetsCombined is False",
             text=f"its configs cannot be combined, {words(presets)}{serves}",
             severity=1,
@@ -174,7 +164,6 @@ def _errors(scope: LlmScope) -> Iterator[Finding]:
     for each in found or scope.errors:
         yield scope.finding(
             reason=reasons.RECONCILE_FAILED,
-            related=scope.ref,
             cause=f"{each.type} {each.reason}",
             text=f"KServe fails, {each.type}: {words(each)}",
             transition=each.last_transition_time,
@@ -187,7 +176,6 @@ _LEAVES: Final = (
     "PrefillWorkerWorkloadReady", "ScalingReady", "PrefillScalingReady", "GatewaysReady",
     "HTTPRoutesReady", "InferencePoolReady", "SchedulerWorkloadReady", "TokenizerReady",
 )  # fmt: skip
-_OF_SCALING: Final = frozenset({"ScalingReady", "PrefillScalingReady"})
 
 
 def probe_whole(scope: LlmScope) -> Iterator[Finding]:
@@ -207,7 +195,7 @@ def _is_explained(scope: LlmScope) -> bool:
     wrong = [each for name in _LEAVES if (each := scope.condition(name)) and is_false(each)]
     contradicted = frozenset(stale.contradicted(scope))
     return bool(wrong) and all(
-        each.type in _OF_SCALING or each.type in contradicted or _waits_for_nothing(scope, each)
+        each.type in SCALING or each.type in contradicted or _waits_for_nothing(scope, each)
         for each in wrong
     )
 
@@ -245,19 +233,13 @@ def probe_missing(scope: LlmScope) -> Iterator[Finding]:
 
 def _missing(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str, str]]:
     for role in scope.roles:
-        if role.exists:
-            continue
-        side = "-prefill" if role.name == "prefill" else ""
-        what = f"its {role.title}pods are of it"
-        if role.resource is reasons.LEADERWORKERSETS:
-            yield reasons.LEADERWORKERSETS, f"-kserve-mn{side}", what
-        else:
-            yield r.DEPLOYMENTS, f"-kserve{side}", what
+        if not role.exists:
+            side = "-prefill" if role.name == "prefill" else ""
+            nodes = "-mn" if role.resource is reasons.LEADERWORKERSETS else ""
+            yield role.resource, f"-kserve{nodes}{side}", f"its {role.title}pods are of it"
     service = f"{scope.name}-kserve-workload-svc"
-    if (
-        len(service) <= LONGEST_NAME
-        and scope.snapshot[r.SERVICES].get(scope.place, service) is None
-    ):
+    there = scope.snapshot[r.SERVICES].get(scope.place, service)
+    if len(service) <= LONGEST_NAME and there is None:
         yield r.SERVICES, "-kserve-workload-svc", "it leads to its pods"
     if scope.refers_to_nothing:
         return
@@ -311,7 +293,7 @@ def evaluate_llm(scope: LlmScope) -> Evaluation:
         serving=serving,
         pods=scope.pods,
         pickers=PICKERS,
-        derived=stale.derived(scope),
+        derived=derived(scope),
     )
 
 

@@ -1,20 +1,18 @@
 """The path to the pods: InferencePool, endpoint picker and tokenizer, HTTPRoutes and Gateways."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.needs import is_of_istio
 from reporter.diagnosis.reach import selects_ready
 from reporter.model import objects as o
 from reporter.model.finding import Finding
-from reporter.probes.scope import of_workload
-from reporter.served.ways import NOT_AVAILABLE, refused_way
+from reporter.served.ways import deployment_down, refused_way
 from reporter.stacks.llmisvc import reasons
-from reporter.stacks.llmisvc.derived import is_of
-from reporter.stacks.llmisvc.probes.scope import LlmScope
+from reporter.stacks.llmisvc.derived import is_of, is_programmed
+from reporter.stacks.llmisvc.scope import LlmScope
 from reporter.workload import endpoint_pickers, routing
-from reporter.workload.deployment import is_available, judge_deployment
+from reporter.workload.deployment import is_available
 from reporter.workload.gateway_controllers import Untaken, why_untaken
 from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts
@@ -74,7 +72,7 @@ def is_accepted(scope: LlmScope) -> bool:
 def _accepting(scope: LlmScope) -> frozenset[routing.Parent]:
     return frozenset(
         parent
-        for each, parent in _entries(scope)
+        for parent, each in scope.pool_entries
         if is_true(each.condition("Accepted")) and not is_false(each.condition("ResolvedRefs"))
     )
 
@@ -119,12 +117,6 @@ def _flaws(scope: LlmScope, pool: o.InferencePool) -> Iterator[tuple[str, str, i
         yield fault.cause, fault.text, _SELECTS_NONE
 
 
-def _entries(scope: LlmScope) -> Iterator[tuple[o.ParentStatus, routing.Parent]]:
-    for pool in (scope.pool, scope.former_pool):
-        for each in (pool.status.parents or ()) if pool else ():
-            yield each, routing.parent_of(each.parent_ref, scope.place)
-
-
 def _leads_here(scope: LlmScope, pool: o.InferencePool) -> bool:
     """Return True if a route may lead to the pool: some Gateways write no status of pools."""
     return not scope.known(r.HTTPROUTES) or bool(_to_pool(scope, pool))
@@ -139,29 +131,21 @@ def _to_pool(scope: LlmScope, pool: o.InferencePool) -> tuple[o.HttpRoute, ...]:
 
 
 def _unaccepted(scope: LlmScope, pool: o.InferencePool, parent: routing.Parent) -> Finding:
-    refused = [
-        condition
-        for each, of in _entries(scope)
-        if of == parent
-        for condition in (each.condition("Accepted"), each.condition("ResolvedRefs"))
-        if is_false(condition)
-    ]
-    why = (
-        f"{refused[0].type} is False, {words(refused[0])}"
-        if refused
-        else "it has written no status"
-    )
-    gateway = scope.gateway(parent)
-    untaken = (
-        why_untaken(gateway, scope.snapshot, of_pool=True) if gateway and not refused else Untaken()
-    )
+    entries = (each for of, each in scope.pool_entries if of == parent)
+    found = (each.condition(name) for each in entries for name in ("Accepted", "ResolvedRefs"))
+    refused, gateway = next(filter(is_false, found), None), scope.gateway(parent)
+    why, untaken = "it has written no status", Untaken()
+    if refused:
+        why = f"{refused.type} is False, {words(refused)}"
+    elif gateway:
+        untaken = why_untaken(gateway, scope.snapshot, of_pool=True)
     return scope.finding(
         reason=reasons.POOL_NOT_READY,
         related=untaken.related or r.INFERENCEPOOLS.ref(pool),
         cause=f"not accepted by {parent}",
         text=f"InferencePool {pool.name} is not accepted by {parent}: {why}{untaken.text}",
         severity=_REFUSED if refused else _SILENT,
-        transition=refused[0].last_transition_time if refused else None,
+        transition=refused.last_transition_time if refused else None,
         created=pool.created,
         independent=not is_of_istiod(scope, parent),
     )
@@ -195,18 +179,16 @@ def probe_epp(scope: LlmScope) -> Iterator[Finding]:
 
 
 def _down(scope: LlmScope, deployment: o.Deployment, *, what: str, effect: str) -> Finding:
-    fault = judge_deployment(deployment, scope.snapshot) or NOT_AVAILABLE
     unavailable = deployment.status.condition("Available", "False")
-    since = unavailable.last_transition_time if unavailable else None
-    return scope.finding(
+    return deployment_down(
+        scope,
+        deployment,
+        what=what,
+        effect=f"; {effect}",
         reason=reasons.EPP_NOT_READY,
-        related=r.DEPLOYMENTS.ref(deployment),
-        cause=fault.cause,
-        text=f"{what} is down{f': {fault.detail}' if fault.detail else ''} "
-        f"(Deployment {deployment.name}); {effect}",
         severity=_DOWN,
-        created=deployment.created,
-        **of_workload(replace(fault, transition=since)),
+        transition=unavailable.last_transition_time if unavailable else None,
+        independent=False,
     )
 
 
@@ -243,16 +225,16 @@ def probe_route(scope: LlmScope) -> Iterator[Finding]:
                 related=r.HTTPROUTES.ref_named(place, each.name),
                 cause=f"HTTPRoute {each.name} missing",
                 text=f"HTTPRoute {place}/{each.name}, which spec.router.route names, does not "
-                f"exist",
+                "exist",
                 severity=_NO_ROUTE,
                 independent=True,
                 by_spec=True,
             )
     for route in scope.routes:
-        faults = sorted(_faults(scope, route), key=lambda each: (-each[0].severity, each[0].text))
+        faults = list(_faults(scope, route))
         if not faults:
             continue
-        worst, parent = faults[0]
+        worst, parent = min(faults, key=lambda each: (-each[0].severity, each[0].text))
         yield scope.finding(
             reason=reasons.ROUTE_NOT_READY,
             related=r.HTTPROUTES.ref(route),
@@ -300,14 +282,12 @@ def _faults(
     yield from ((each, None) for each in routing.other_group(route, scope.snapshot))
     if not any(each.backend_refs for each in route.spec.rules or ()):
         yield routing.ParentFault("no backend", "no rule of it has a backend", _NO_BACKEND), None
-    parents = {routing.parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+    parents = sorted(routing.named(route))
     if not parents:
         yield routing.ParentFault("no parent", "it names no parent Gateway", _NO_STATUS), None
-    for parent in sorted(parents):
-        if parent.is_gateway and at_fault(scope, parent):
-            continue
-        fault = _of_parent(scope, route, parent)
-        if fault is not None:
+    for parent in parents:
+        dark = parent.is_gateway and at_fault(scope, parent)
+        if not dark and (fault := _of_parent(scope, route, parent)):
             yield fault, parent
 
 
@@ -315,12 +295,8 @@ def _of_parent(
     scope: LlmScope, route: o.HttpRoute, parent: routing.Parent
 ) -> routing.ParentFault | None:
     """Judge the status of one parent; policy controllers write the entries without Accepted."""
-    of_parent = (
-        each
-        for each in route.status.parents or ()
-        if routing.parent_of(each.parent_ref, route.namespace) == parent
-    )
-    entries = [(each, accepted) for each in of_parent if (accepted := each.condition("Accepted"))]
+    written = (each for of, each in routing.entries_of(route) if of == parent)
+    entries = [(each, accepted) for each in written if (accepted := each.condition("Accepted"))]
     if not entries:
         gateway = scope.gateway(parent)
         untaken = why_untaken(gateway, scope.snapshot).text if gateway else ""
@@ -331,9 +307,8 @@ def _of_parent(
         return routing.explained(fault, route, scope.snapshot)
     if any(is_of(each, route.metadata.generation) for _, each in entries):
         return None
-    return routing.ParentFault(
-        "stale status", f"{parent} has not looked at its present spec", _STALE
-    )
+    text = f"{parent} has not looked at its present spec"
+    return routing.ParentFault("stale status", text, _STALE)
 
 
 def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
@@ -346,7 +321,7 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
             if scope.snapshot.absence_known(r.GATEWAYS, parent.namespace, parent.name):
                 yield scope.finding(
                     reason=reasons.GATEWAY_NOT_READY,
-                    related=scope.gateway_ref(parent),
+                    related=r.GATEWAYS.ref_named(parent.namespace, parent.name),
                     cause=f"{parent} is missing",
                     text=f"{parent} does not exist, so no request comes from outside",
                     severity=1,
@@ -358,7 +333,6 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
     for refused in scope.refers_to_nothing if not (scope.routes or scope.gateways) else ():
         yield scope.finding(
             reason=reasons.GATEWAY_NOT_READY,
-            related=scope.ref,
             cause=f"{refused.type} {refused.reason}",
             text=f"KServe makes no route: {refused.type} is False, {words(refused)}",
             transition=refused.last_transition_time,
@@ -374,12 +348,6 @@ def at_fault(scope: LlmScope, parent: routing.Parent) -> bool:
     return gone or (gateway is not None and not is_programmed(gateway))
 
 
-def is_programmed(gateway: o.Gateway) -> bool:
-    """Return True if the data plane of a Gateway has its current spec."""
-    programmed = gateway.status.condition("Programmed")
-    return is_true(programmed) and is_of(programmed, gateway.metadata.generation)
-
-
 def is_of_istiod(scope: LlmScope, parent: routing.Parent) -> bool:
     """Return True if Istio writes the status of a Gateway and of the objects that refer to it."""
     gateway = scope.gateway(parent)
@@ -393,7 +361,7 @@ def _not_programmed(scope: LlmScope, parent: routing.Parent, gateway: o.Gateway)
     untaken = why_untaken(gateway, scope.snapshot)
     return scope.finding(
         reason=reasons.GATEWAY_NOT_READY,
-        related=untaken.related or scope.gateway_ref(parent),
+        related=untaken.related or r.GATEWAYS.ref(gateway),
         cause=f"{parent} is not programmed",
         text=f"{parent} is not programmed, {why}{untaken.text or '; KServe does not show it'}",
         transition=programmed.last_transition_time if programmed and not lags else None,

@@ -18,35 +18,28 @@ from functools import partial
 from typing import Final, TypeVar
 
 from reporter.catalogue import resources as r
-from reporter.model.finding import Derived, Finding
+from reporter.model.finding import Finding
 from reporter.model.objects import Gateway, HttpRoute, InferencePool, KubeObject, Pod
 from reporter.model.objects.gateway import RouteRule
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import Scope
-from reporter.served.role import Workload, all_serve, parts_of
+from reporter.served.role import Workload, all_serve
 from reporter.served.scaledobjects import judge_scalers
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.llmisvc import reasons
-from reporter.stacks.llmisvc.derived import (
-    PassStage,
-    Worked,
-    derived_status,
-    gateways_ready,
-    pool_ready,
-    routes_ready,
-)
+from reporter.stacks.llmisvc.derived import OF_ROUTER, SCALING, counted, worked
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
-from reporter.stacks.llmisvc.probes.scope import LlmScope
+from reporter.stacks.llmisvc.scope import LlmScope
 from reporter.workload.owners import is_false, is_true, last_written, latest, spec_written, words
 
 
 def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
     """Return when anything that its status depends on last changed, as far as timestamps show."""
-    found: list[Workload | Gateway | None] = [*parts_of(scope.roles), scope.epp, scope.tokenizer]
-    found += map(scope.gateway, scope.parents)
+    found: list[Workload | Gateway | None] = [scope.epp, scope.tokenizer]
+    found += [*(each.workload for each in scope.roles), *map(scope.gateway, scope.parents)]
     parts: list[Workload | Gateway | Pod] = [each for each in found if each is not None]
     parts += scope.pods
     pools = (each for each in (scope.pool, scope.former_pool) if each is not None)
@@ -58,90 +51,6 @@ def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
         *(each.last_transition_time for status in statuses for each in status.conditions or ()),
         *(each.last_transition_time for each in map(scope.condition, fields) if each),
     )
-
-
-_CONDITION: Final = {
-    (False, False): "MainWorkloadReady",
-    (False, True): "WorkerWorkloadReady",
-    (True, False): "PrefillWorkloadReady",
-    (True, True): "PrefillWorkerWorkloadReady",
-}
-
-
-_SCALING: Final = ("ScalingReady", "PrefillScalingReady")
-
-
-def worked(scope: LlmScope) -> Iterator[Worked]:
-    """Yield the conditions that follow from the objects, in KServe's order."""
-    wanted = scope.wanted
-    for role in scope.roles:
-        if role.ref is not None:
-            kind = _CONDITION[role.name == "prefill", role.resource is reasons.LEADERWORKERSETS]
-            available = role.workload.status.condition("Available") if role.workload else None
-            works = is_true(available)
-            seen = f"{role.ref.kind} {role.ref.name} is {'' if works else 'not '}available"
-            yield Worked(kind, PassStage.WORKLOADS, works, seen)
-    for kind, workload in zip(_SCALING, wanted.workloads, strict=False):
-        if workload.scaling is not None:
-            # KServe's own condition counts, because HPAs are not read.
-            condition = scope.condition(kind)
-            ready = None if condition is None else is_true(condition)
-            yield Worked(kind, PassStage.WORKLOADS, ready)
-    if wanted.gateways:
-        # `probe_gateways` reports references to missing Gateways.
-        known = _can_tell(scope) and all(map(scope.gateway, scope.referred_gateways))
-        led = (each for each in map(scope.gateway, scope.parents) if each is not None)
-        yield Worked("GatewaysReady", PassStage.ROUTER, gateways_ready(led) if known else None)
-    if wanted.route is not None:
-        ready = _routes_ready(scope)
-        routes = ", ".join(sorted(f"HTTPRoute {each.name}" for each in scope.routes))
-        gateways = ", ".join(sorted(f"{each.namespace}/{each.name}" for each in scope.parents))
-        seen = f"{routes} is accepted, and Gateway {gateways} exists" if ready else ""
-        yield Worked("HTTPRoutesReady", PassStage.ROUTER, ready, seen)
-    if wanted.scheduler is not None:
-        yield Worked("InferencePoolReady", PassStage.ROUTER, _pool_ready(scope))
-    for kind, deployment in (
-        ("SchedulerWorkloadReady", scope.epp),
-        ("TokenizerReady", scope.tokenizer),
-    ):
-        if deployment is not None:
-            yield Worked(kind, PassStage.ROUTER, deployment.status.available_replicas > 0)
-
-
-def counted(scope: LlmScope) -> Mapping[str, tuple[str, int]]:
-    """Return the name of each role's workload and how many replicas KServe counts as ready."""
-    return {
-        "prefill" if role.name == "prefill" else "primary": (role.ref.name, role.available)
-        for role in scope.roles
-        if role.ref is not None
-    }
-
-
-def _routes_ready(scope: LlmScope) -> bool | None:
-    gateways_there = all(map(scope.gateway, scope.parents))
-    all_there = len(scope.routes) >= max(len(scope.wanted.own_routes), 1)
-    if not (gateways_there and all_there and _can_tell(scope) and scope.known(r.HTTPROUTES)):
-        return None  # other probes report missing objects
-    return routes_ready(scope.routes)
-
-
-def _pool_ready(scope: LlmScope) -> bool | None:
-    unread = (r.INFERENCEPOOLS, r.FORMER_POOLS)
-    if scope.pool is None or not _can_tell(scope) or not all(map(scope.known, unread)):
-        return None
-    return pool_ready(scope.parents, (scope.pool, scope.former_pool))
-
-
-def _can_tell(scope: LlmScope) -> bool:
-    """Return True if the cluster serves routes and Gateways, so that KServe can read them."""
-    kinds = (r.HTTPROUTES, r.GATEWAYS)
-    return all(scope.snapshot.state(each).served is Served.SERVED for each in kinds)
-
-
-_OF_ROUTER: Final = frozenset({
-    "RouterReady", "GatewaysReady", "HTTPRoutesReady", "InferencePoolReady",
-    "SchedulerWorkloadReady", "TokenizerReady",
-})  # fmt: skip
 
 
 def probe_stale(scope: LlmScope) -> Iterator[Finding]:
@@ -161,7 +70,6 @@ def probe_stale(scope: LlmScope) -> Iterator[Finding]:
         return
     yield scope.finding(
         reason=reasons.STATUS_STALE,
-        related=scope.ref,
         cause=cause,
         text=text,
         transition=since,
@@ -175,27 +83,21 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
     An error ends KServe's pass, and later fields stay as they were. KServe may report a route or
     Gateway as missing although it exists: it reads them from a cache.
     """
-    stages, missing = _reached(scope), {each.type for each in scope.refers_to_nothing}
-    for each in worked(scope) if stages else ():
+    missing = {each.type for each in scope.refers_to_nothing}
+    failed = {each.type for each in scope.errors} | missing
+    if not scope.observed or scope.invalid_presets is not None or not failed <= OF_ROUTER:
+        return
+    for each in worked(scope):
         condition = scope.condition(each.type)
+        frozen = bool(failed) and each.type in OF_ROUTER
         if condition is None or each.ready is None:
             continue
-        if each.stage not in stages and not (each.type in missing and each.ready):
+        if frozen and not (each.type in missing and each.ready):
             continue
         if is_true(condition) is not each.ready:
             yield each.type
-    if PassStage.ROUTER in stages:
-        yield from _miscounted(scope)
-
-
-def _reached(scope: LlmScope) -> frozenset[PassStage]:
-    """Return the stages that KServe's last pass completed."""
-    if not scope.observed or scope.invalid_presets is not None:
-        return frozenset()
-    failed = {each.type for each in scope.errors} | {each.type for each in scope.refers_to_nothing}
     if not failed:
-        return frozenset(PassStage)
-    return frozenset({PassStage.WORKLOADS}) if failed <= _OF_ROUTER else frozenset()
+        yield from _miscounted(scope)
 
 
 def _miscounted(scope: LlmScope) -> Iterator[str]:
@@ -205,15 +107,6 @@ def _miscounted(scope: LlmScope) -> Iterator[str]:
         count = by_entry[entry]
         if count is not None and count.name == name and count.ready_replicas not in {None, ready}:
             yield f"workloads.{entry}.readyReplicas"
-
-
-def derived(scope: LlmScope) -> tuple[Derived, ...]:
-    """Return the status that it should have, if KServe could write one."""
-    found = tuple(worked(scope))
-    if not any(each.stage is PassStage.WORKLOADS for each in found) or scope.invalid_presets:
-        return ()
-    status = derived_status(scope.object.metadata.generation, found, counted(scope))
-    return (Derived(scope.ref, status),)
 
 
 _ENOUGH: Final = 2
@@ -232,13 +125,13 @@ def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
     named, budget = scope.made(r.SCALEDOBJECTS), startup_budget(scope)
     failing = tuple(judge_scalers(scope, made, also=named, serves=serves, budget=budget))
     yield from failing
-    for condition in map(scope.condition, _SCALING):
-        if failing or not scope.wanted.scaling or not is_false(condition):
+    scaled = any(each.scaling for each in scope.wanted.workloads)
+    for condition in map(scope.condition, SCALING):
+        if failing or not scaled or not is_false(condition):
             continue
         if not (condition.reason or "").endswith("Progressing"):
             yield scope.finding(
                 reason=reasons.SCALING_NOT_READY,
-                related=scope.ref,
                 cause=f"{condition.type} {condition.reason or 'is False'}",
                 text=f"{condition.type} is False, {words(condition)}{serves}",
                 transition=condition.last_transition_time,
@@ -286,7 +179,7 @@ def _serving(scope: LlmScope) -> _Serving | None:
         scope.ref,
         route.group or "",
         route.weight,
-        names=frozenset() if own else scope.wanted.names,
+        names=frozenset() if own else scope.served_names,
         route=made.name if made else "",
         created=made.created if made else None,
     )

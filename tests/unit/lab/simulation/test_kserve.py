@@ -65,7 +65,7 @@ def test_bookkeeping_is_as_derived(created):
                 for each in route
             ),
         )
-        found = walk(RevisionHistory(lr, pr), status)[0]
+        found = walk(RevisionHistory(lr, pr), status)
         if (found.rolled_out, found.previous) != rolled((lr, pr), created, ready, traffic=route):
             differ.append((lr, pr, created, ready, route))
     assert differ == []

@@ -1,13 +1,11 @@
 """Revisions, raw Deployments, and when a status differs."""
 
-from itertools import product
-
 import pytest
 
 from reporter.stacks.kserve.derived.conditions import ConditionManager, raw_ready
 from reporter.stacks.kserve.derived.derive import derive, differs
 from reporter.stacks.kserve.derived.facts import facts_of
-from reporter.stacks.kserve.derived.revisions import TABLE, RevisionHistory, Share, propagate, walk
+from reporter.stacks.kserve.derived.revisions import RevisionHistory, propagate, walk
 from reporter.stacks.kserve.objects import Addressable, Component
 from tests.tables import rows
 from tests.unit.probes.building import merged
@@ -35,70 +33,56 @@ from tests.unit.stacks.kserve.derived.building import (
 )
 
 ROWS = [
-    # rows, lr pr before, C R, traffic, lr pr after
-    ("a", "0, 0", "v2, v2", "v2:100 L", "v2, 0"),
-    ("a", "v1, 0", "v2, v2", "v2:100 L", "v2, v1"),
-    ("a", "v1, v0", "v3, v2", "v2:100 L", "v2, v1"),
-    ("b", "v1, 0", "v2, v2", "v2:0 L", "v1, 0"),
-    ("b", "v1, v0", "v2, v2", "v2:99 L, v1:1 -", "v1, v0"),
-    ("b", "v1, 0", "v3, v2", "v2:50 L", "v1, 0"),
-    ("c", "v1, 0", "v2, v2", "v2:~ L", "v1, 0"),
-    ("c", "v1, 0", "v2, v2", "v2:~ L, v2:100 -", "v1, 0"),
-    ("d", "v2, v1", "v2, v2", "v2:0 L, v2:100 -", "v1, v1"),
-    ("d", "v2, v1", "v2, v2", "v2:99 L, v2:1 -", "v1, v1"),
-    ("d", "v2, v1", "v2, v2", "v2:20 L, v2:80 ?, v1:7 -", "v1, v1"),
-    ("e", "v2, 0", "v2, v2", "v2:0 L, v2:100 -", "v2, 0"),
-    ("f", "v2, v1", "v2, v2", "v2:0 L, v1:100 -", "v2, v1"),
-    ("f", "v2, v1", "v2, v2", "v2:90 L, v2:~ -", "v2, v1"),
-    ("f", "v2, 0", "v2, v2", "v2:60 L, v2:60 -", "v2, 0"),
-    ("g", "v2, v1", "v3, v2", "v2:0 L, v2:100 -", "v2, v1"),
-    ("g", "v2, 0", "v3, v2", "v2:50 L", "v2, 0"),
-    ("h", "v2, v1", "v2, v2", "v2:100 L", "v2, v1"),
-    ("h", "v2, v1", "v3, v2", "v2:100 L, v2:100 -", "v2, v1"),
-    ("i", "v2, v1", "v2, v2", "v2:~ L", "v2, v1"),
-    ("j", "v1, 0", "v2, v2", "v2:100 -", "v1, 0"),
-    ("j", "v1, 0", "v2, v2", "v2:100 ?", "v1, 0"),
-    ("j", "v1, 0", "v2, v2", "v1:100 L", "v1, 0"),
-    ("j", "v1, v0", "v2, v2", "", "v1, v0"),
+    # case, lr pr before, C R, traffic, lr pr after
+    ("promotion", "0, 0", "v2, v2", "v2:100 L", "v2, 0"),
+    ("promotion", "v1, 0", "v2, v2", "v2:100 L", "v2, v1"),
+    ("promotion", "v1, v0", "v3, v2", "v2:100 L", "v2, v1"),
+    ("canary, or rolled back", "v1, 0", "v2, v2", "v2:0 L", "v1, 0"),
+    ("canary, or rolled back", "v1, v0", "v2, v2", "v2:99 L, v1:1 -", "v1, v0"),
+    ("canary, or rolled back", "v1, 0", "v3, v2", "v2:50 L", "v1, 0"),
+    ("no percent", "v1, 0", "v2, v2", "v2:~ L", "v1, 0"),
+    ("no percent", "v1, 0", "v2, v2", "v2:~ L, v2:100 -", "v1, 0"),
+    ("rollback", "v2, v1", "v2, v2", "v2:0 L, v2:100 -", "v1, v1"),
+    ("rollback", "v2, v1", "v2, v2", "v2:99 L, v2:1 -", "v1, v1"),
+    ("rollback", "v2, v1", "v2, v2", "v2:20 L, v2:80 ?, v1:7 -", "v1, v1"),
+    ("nothing to fall back to", "v2, 0", "v2, v2", "v2:0 L, v2:100 -", "v2, 0"),
+    ("incomplete split", "v2, v1", "v2, v2", "v2:0 L, v1:100 -", "v2, v1"),
+    ("incomplete split", "v2, v1", "v2, v2", "v2:90 L, v2:~ -", "v2, v1"),
+    ("incomplete split", "v2, 0", "v2, v2", "v2:60 L, v2:60 -", "v2, 0"),
+    ("a newer one is not ready", "v2, v1", "v3, v2", "v2:0 L, v2:100 -", "v2, v1"),
+    ("a newer one is not ready", "v2, 0", "v3, v2", "v2:50 L", "v2, 0"),
+    ("steady", "v2, v1", "v2, v2", "v2:100 L", "v2, v1"),
+    ("steady", "v2, v1", "v3, v2", "v2:100 L, v2:100 -", "v2, v1"),
+    ("no percent", "v2, v1", "v2, v2", "v2:~ L", "v2, v1"),
+    ("no entry follows", "v1, 0", "v2, v2", "v2:100 -", "v1, 0"),
+    ("no entry follows", "v1, 0", "v2, v2", "v2:100 ?", "v1, 0"),
+    ("no entry follows", "v1, 0", "v2, v2", "v1:100 L", "v1, 0"),
+    ("no entry follows", "v1, v0", "v2, v2", "", "v1, v0"),
     # two entries are flagged: the one that is low comes first, or last
-    ("da", "v2, v1", "v2, v2", "v2:0 L, v2:100 L", "v2, v1"),
-    ("hd", "v2, v1", "v2, v2", "v2:100 L, v2:0 L", "v1, v1"),
+    ("rollback, then promotion", "v2, v1", "v2, v2", "v2:0 L, v2:100 L", "v2, v1"),
+    ("steady, then rollback", "v2, v1", "v2, v2", "v2:100 L, v2:0 L", "v1, v1"),
     # a gradual rollout, whose older revision is flagged, too
-    ("b", "v1, 0", "v2, v2", "v1:60 L, v2:40 L", "v1, 0"),
+    ("canary, or rolled back", "v1, 0", "v2, v2", "v1:60 L, v2:40 L", "v1, 0"),
     # above 100, not rolled out and rolled out; below 0 is below 100
-    ("c", "v1, 0", "v2, v2", "v2:101 L", "v1, 0"),
-    ("i", "v2, v1", "v2, v2", "v2:101 L, v2:-1 -", "v2, v1"),
-    ("d", "v2, v1", "v2, v2", "v2:-1 L, v2:101 -", "v1, v1"),
+    ("no percent", "v1, 0", "v2, v2", "v2:101 L", "v1, 0"),
+    ("no percent", "v2, v1", "v2, v2", "v2:101 L, v2:-1 -", "v2, v1"),
+    ("rollback", "v2, v1", "v2, v2", "v2:-1 L, v2:101 -", "v1, v1"),
     # a second rollback has no effect, the first revision has none to go back to
-    ("d", "v1, v1", "v1, v1", "v1:0 L, v1:100 -", "v1, v1"),
-    ("e", "v1, 0", "v1, v1", "v1:0 L, v1:100 -", "v1, 0"),
+    ("rollback", "v1, v1", "v1, v1", "v1:0 L, v1:100 -", "v1, v1"),
+    ("nothing to fall back to", "v1, 0", "v1, v1", "v1:0 L, v1:100 -", "v1, 0"),
     # an entry without name wipes the record
-    ("a", "v2, v1", "0, 0", ":100 L", "0, v2"),
+    ("promotion", "v2, v1", "0, 0", ":100 L", "0, v2"),
 ]
 
 
-@pytest.mark.parametrize(("letters", "before", "revisions", "entries", "after"), ROWS)
-def test_rows_of_the_truth_table(letters, before, revisions, *, entries, after):
-    """The rows that apply, one for each flagged entry, and what they make of lr and pr."""
-    history, rows = walk(RevisionHistory(*pair(before)), routed(revisions, entries))
-    assert history == pair(after)
-    assert "".join(row.letter for row in rows) == letters
-
-
-def test_each_row_has_a_case():
-    """No row of the table is left out above."""
-    assert {letter for each in ROWS for letter in each[0]} == {row.letter for row in TABLE} | {"j"}
-
-
-SITUATIONS = [
-    (a, b, share, c, d) for a, b, c, d in product((True, False), repeat=4) for share in Share
-]
-
-
-def test_exactly_one_row_is_about_any_situation():
-    """The table has neither holes nor overlaps."""
-    rows = {each: [row.letter for row in TABLE if row.matches(each)] for each in SITUATIONS}
-    assert {each: letters for each, letters in rows.items() if len(letters) != 1} == {}
+@pytest.mark.parametrize(
+    ("before", "revisions", "entries", "after"),
+    [each[1:] for each in ROWS],
+    ids=[each[0] for each in ROWS],
+)
+def test_what_a_pass_makes_of_the_record(before, revisions, entries, after):
+    """Each flagged entry may change lr and pr."""
+    assert walk(RevisionHistory(*pair(before)), routed(revisions, entries)) == pair(after)
 
 
 def propagated(before, service):

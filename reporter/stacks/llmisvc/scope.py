@@ -1,28 +1,20 @@
 """The state of an LLMInferenceService as its probes see it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import chain
 from typing import Final, TypeVar
 
 from reporter.catalogue import resources as r
 from reporter.model import objects as o
 from reporter.model.resource import Resource
-from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
 from reporter.served.role import Containers, ServedRole
-from reporter.stacks.llmisvc.derived import AskedFor, wanted
-from reporter.stacks.llmisvc.objects import LLMInferenceService, LLMInferenceServiceConfig, Workload
-from reporter.stacks.llmisvc.reasons import (
-    CONFIGS,
-    HOME,
-    LEADERWORKERSETS,
-    LLM_PART,
-    PART_OF,
-    STACK,
-)
+from reporter.stacks.llmisvc import objects as api
+from reporter.stacks.llmisvc import reasons
 from reporter.workload.owners import is_false
-from reporter.workload.routing import Parent, parent_of
+from reporter.workload.routing import Parent, entries_of, named
 
 NAME: Final = "app.kubernetes.io/name"
 COMPONENT: Final = "app.kubernetes.io/component"
@@ -39,17 +31,25 @@ ObjectT = TypeVar("ObjectT", bound=o.KubeObject)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LlmScope(SubjectScope[LLMInferenceService]):
+class LlmScope(SubjectScope[api.LLMInferenceService]):
     """An LLMInferenceService and its objects, found by labels because long names are truncated."""
 
     name_label = NAME
 
     @cached_property
-    def wanted(self) -> AskedFor:
-        return wanted(self.object, self.configs)
+    def wanted(self) -> api.LlmSpec:
+        """Its effective spec, over the configs that it names, in their order."""
+        return reduce(api.merged, (*(each.spec for each in self.configs), self.object.spec))
+
+    @property
+    def served_names(self) -> frozenset[str]:
+        """The names of the model and its adapters."""
+        model = self.wanted.model or api.LlmModel()
+        adapters = (model.lora.adapters or ()) if model.lora else ()
+        return frozenset((model.name or self.name, *(each.name for each in adapters)))
 
     @cached_property
-    def configs(self) -> tuple[LLMInferenceServiceConfig, ...]:
+    def configs(self) -> tuple[api.LLMInferenceServiceConfig, ...]:
         found = (self.config(each.name) for each in self.object.spec.base_refs or ())
         return tuple(each for each in found if each is not None)
 
@@ -61,12 +61,12 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     @property
     def config_places(self) -> tuple[str, ...]:
         """Where a config may be: its own namespace, then that of the controller."""
-        _, homes = self.settings.place_of(STACK, (), HOME)
+        _, homes = self.settings.place_of(reasons.STACK, (), reasons.HOME)
         return tuple(dict.fromkeys((self.place, *homes)))
 
-    def config(self, name: str) -> LLMInferenceServiceConfig | None:
+    def config(self, name: str) -> api.LLMInferenceServiceConfig | None:
         """Return a config by name; its own namespace takes precedence."""
-        found = (self.snapshot[CONFIGS].get(place, name) for place in self.config_places)
+        found = (self.snapshot[reasons.CONFIGS].get(place, name) for place in self.config_places)
         return next((each for each in found if each is not None), None)
 
     @cached_property
@@ -83,18 +83,14 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return tuple(
             each
             for each in found
-            if each.metadata.label(PART_OF) == LLM_PART
+            if each.metadata.label(reasons.PART_OF) == reasons.LLM_PART
             and not (each.deleting and resource is not r.PODS)
         )
 
     @cached_property
-    def all_pods(self) -> tuple[o.Pod, ...]:
-        return self.made(r.PODS)
-
-    @cached_property
     def pods(self) -> tuple[o.Pod, ...]:
         """The pods that serve, prefill or decode, including all workers of groups."""
-        return tuple(each for each in self.all_pods if component(each).startswith("workload"))
+        return tuple(each for each in self.made(r.PODS) if component(each).startswith("workload"))
 
     @cached_property
     def roles(self) -> tuple[ServedRole, ...]:
@@ -102,11 +98,11 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
         If the config that asked for a prefill role is gone, the role's objects show it.
         """
-        main, prefill = self.wanted.main, self.wanted.prefill
+        main, prefill = self.wanted, self.wanted.prefill
         if prefill is None and self.lacks_config:
             parts = _parts_of("-prefill")
-            if self._part(r.DEPLOYMENTS, *parts) or self._part(LEADERWORKERSETS, *parts):
-                prefill = Workload()
+            if self._part(r.DEPLOYMENTS, *parts) or self._part(reasons.LEADERWORKERSETS, *parts):
+                prefill = api.Workload()
         if prefill is None:
             return (self._role("main", main, suffix=""),)
         return (
@@ -114,15 +110,15 @@ class LlmScope(SubjectScope[LLMInferenceService]):
             self._role("prefill", prefill, suffix="-prefill"),
         )
 
-    def _role(self, name: str, workload: Workload, *, suffix: str) -> ServedRole:
+    def _role(self, name: str, workload: api.Workload, *, suffix: str) -> ServedRole:
         parts = _parts_of(suffix)
         deployment = self._part(r.DEPLOYMENTS, f"workload{suffix}")
-        group_set = self._part(LEADERWORKERSETS, *parts)
+        group_set = self._part(reasons.LEADERWORKERSETS, *parts)
         unknown = self.lacks_config and deployment is None and group_set is not None
         multi = unknown or workload.worker is not None
         return ServedRole(
             name=name,
-            resource=LEADERWORKERSETS if multi else r.DEPLOYMENTS,
+            resource=reasons.LEADERWORKERSETS if multi else r.DEPLOYMENTS,
             workload=group_set if multi else deployment,
             pods=tuple(each for each in self.pods if component(each) in parts),
             containers=_CONTAINERS,
@@ -171,10 +167,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     @cached_property
     def parents(self) -> frozenset[Parent]:
         return frozenset(
-            parent
-            for route in self.routes
-            for each in route.spec.parent_refs or ()
-            if (parent := parent_of(each, route.namespace)).is_gateway
+            parent for route in self.routes for parent in named(route) if parent.is_gateway
         )
 
     @cached_property
@@ -186,6 +179,12 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         """The same pool under the former group."""
         former = self._pool_of(r.FORMER_POOLS)
         return former.pool if former else None
+
+    @property
+    def pool_entries(self) -> Iterator[tuple[Parent, o.ParentStatus]]:
+        """The entries that parents have written about the pool, of either group."""
+        pools = filter(None, (self.pool, self.former_pool))
+        return chain.from_iterable(map(entries_of, pools))
 
     def _pool_of(self, resource: Resource[ObjectT]) -> ObjectT | None:
         if self.wanted.own_pool:
@@ -227,12 +226,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         """
         found = map(self.condition, ("GatewaysReady", "HTTPRoutesReady"))
         return tuple(each for each in found if is_false(each) and each.reason == "RefsInvalid")
-
-    def gateway_ref(self, parent: Parent) -> ObjectRef:
-        found = self.gateway(parent)
-        return (
-            r.GATEWAYS.ref(found) if found else r.GATEWAYS.ref_named(parent.namespace, parent.name)
-        )
 
 
 def _is_error(reason: str) -> bool:
