@@ -46,16 +46,10 @@ def _by_target(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], t
     return grouped(((of.kind or r.DEPLOYMENTS.kind, of.name), each) for of, each in targets)
 
 
-def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[o.Condition, str] | None:
-    """Return the condition and cause of an autoscaler that does not work; None if it works."""
-    if scaler.deleting:
-        return None
-    if isinstance(scaler, o.PodAutoscaler):
-        conditions = map(scaler.status.condition, ("AbleToScale", "ScalingActive"))
-        failed = next((c for c in conditions if c and is_false(c) and c.reason != _OFF), None)
-        return None if failed is None else (failed, f"{words(failed)}{_unserved(failed, snapshot)}")
-    ready = scaler.status.condition("Ready")
-    if not is_false(ready) or is_true(scaler.status.condition("Paused")):
+def rejection(scaler: o.ScaledObject, snapshot: Snapshot) -> tuple[o.Condition, str] | None:
+    """Return the condition and cause of a ScaledObject that does not work; None if it works."""
+    ready, paused = map(scaler.status.condition, ("Ready", "Paused"))
+    if scaler.deleting or not is_false(ready) or is_true(paused):
         return None
     return ready, warning_about(snapshot, r.SCALEDOBJECTS.ref(scaler)) or words(ready)
 
@@ -75,14 +69,13 @@ def _unserved(failed: o.Condition, snapshot: Snapshot) -> str:
 
 def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[o.Condition, str] | None:
     """Return the condition of an autoscaler that does not fully work, and a message; or None."""
-    if rejected := rejection(scaler, snapshot):
-        condition, why = rejected
-        return condition, f"does not work: {why}"
     conditions = scaler.status.condition
-    if isinstance(scaler, o.PodAutoscaler):
-        return _set_back(scaler, snapshot)
     if scaler.deleting or is_true(conditions("Paused")):
         return None
+    if isinstance(scaler, o.PodAutoscaler):
+        return _of_autoscaler(scaler, snapshot)
+    if rejected := rejection(scaler, snapshot):
+        return rejected[0], f"does not work: {rejected[1]}"
     fallback, ready = conditions("Fallback"), conditions("Ready")
     warning = warning_about(snapshot, r.SCALEDOBJECTS.ref(scaler))
     if fallback is not None and is_true(fallback):
@@ -95,15 +88,18 @@ def _fault(scaler: Scaler, snapshot: Snapshot) -> tuple[o.Condition, str] | None
     return None
 
 
-def _set_back(scaler: o.PodAutoscaler, snapshot: Snapshot) -> tuple[o.Condition, str] | None:
-    """Return a message if a target has the replicas again that it had before it was scaled.
-
-    Only something that owns or applies the target would do that, time and again.
+def _of_autoscaler(scaler: o.PodAutoscaler, snapshot: Snapshot) -> tuple[o.Condition, str] | None:
+    """Return the same of a HorizontalPodAutoscaler, also if its target has the replicas again that
+    it had before it was scaled: only something that owns or applies the target would do that.
     """
+    both = map(scaler.status.condition, ("AbleToScale", "ScalingActive"))
+    failed = next((c for c in both if c and is_false(c) and c.reason != _OFF), None)
+    if failed is not None:
+        return failed, f"does not work: {words(failed)}{_unserved(failed, snapshot)}"
     of, status = scaler.spec.scale_target_ref, scaler.status
     able = status.condition("AbleToScale", "True")
     target = _target_of(scaler, snapshot)
-    if target is None or able is None or scaler.deleting or target.deleting:
+    if target is None or able is None or target.deleting:
         return None
     if status.desired_replicas in (0, status.current_replicas):
         return None

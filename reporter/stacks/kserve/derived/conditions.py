@@ -119,10 +119,9 @@ def aggregate(conditions: ConditionManager, components: Iterable[api.Component])
     ):
         status, reason = TRUE, ""
         for part in parts:
-            condition = conditions.get(part)
-            if condition is None or condition.status != TRUE:
-                failed = condition is not None and condition.status == FALSE
-                status, reason = FALSE if failed else UNKNOWN, f"{part} not ready"
+            if not conditions.has(part, TRUE):
+                status = FALSE if conditions.has(part, FALSE) else UNKNOWN
+                reason = f"{part} not ready"
         conditions.mark(type_, status, reason)
 
 

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import islice, takewhile
@@ -38,7 +38,6 @@ class InferenceServiceFacts:
         deployments: Deployments by component, head before workers; None if they are unknown.
         pods: the pods that decide the model status, newest first as KServe sorts them
             (pkg/controller/v1beta1/inferenceservice/utils/utils.go); None if they are unknown.
-        heads: the name of the Deployment by component, even if it does not exist.
 
     """
 
@@ -46,7 +45,6 @@ class InferenceServiceFacts:
     services: Mapping[api.Component, api.KnativeService] | None = None
     deployments: Mapping[api.Component, tuple[Deployment, ...]] | None = None
     pods: tuple[Pod, ...] | None = None
-    heads: Mapping[api.Component, str] = field(default_factory=dict)
     mode: api.Mode = api.Mode.KNATIVE  # the deployment mode in effect
     without_knative: bool = False  # the cluster serves no Knative Services
 
@@ -100,7 +98,6 @@ def facts_of(
         services=services,
         deployments=deployments,
         pods=None if pods is None else tuple(sorted(pods, key=_created, reverse=True)),
-        heads=names,
         mode=mode,
         without_knative=snapshot.absent(KNATIVE_SERVICES),
     )

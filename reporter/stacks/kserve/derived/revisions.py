@@ -6,17 +6,18 @@ route of the Knative Service in that pass (`PropagateStatus` in github.com/kserv
 pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0). The branches are nested, and the
 cases that they skip matter as much as those that they handle.
 
-The choice: the few cases that change the record, applied to each entry of the route. C and R are
-the latest created and the latest ready revision of the Knative Service; lr and pr are the recorded
+The choice: the two cases that change the record, asked of each entry of the route. C and R are the
+latest created and the latest ready revision of the Knative Service; lr and pr are the recorded
 latest and previous rolled-out revision. An L-entry is an entry of the route that is flagged as the
 latest and names R; only L-entries change the record. The other entries only count in the sum of R's
 percents.
 
-    lr = R  C = R  percent    R has 100  pr is set       lr, pr become
-    no      any    100        any        any             R, lr   promotion
-    yes     yes    below 100  yes        yes             pr, pr  rollback
-    any other: a canary, nothing to fall back to,        stay
-    an incomplete split, a newer one not ready, steady
+    case       lr = R  C = R  percent    R has 100  pr is set  lr, pr become
+    promotion  no      any    100        any        any        R, lr
+    rollback   yes     yes    below 100  yes        yes        pr, pr
+
+In any other case the record stays: in a canary, without a percent or a revision to fall back to,
+while the split is incomplete or a newer revision is not ready, and in the steady state.
 
 Easy mistakes:
 

@@ -197,9 +197,10 @@ class ServedComponent:
     def ref(self) -> ObjectRef:
         """Its main object: its Knative Service or its Deployment."""
         place, name = self.scope.place, object_name(self.scope.object, self.kind)
-        if not self.scope.in_knative_mode:
-            return DEPLOYMENTS.ref_named(place, self.scope.facts.heads[self.kind])
-        return KNATIVE_SERVICES.ref_named(place, self.service.name if self.service else name)
+        if self.scope.in_knative_mode:
+            return KNATIVE_SERVICES.ref_named(place, self.service.name if self.service else name)
+        heads = (each.name for each in self.deployments if each.name == f"{name}-default")
+        return DEPLOYMENTS.ref_named(place, next(heads, name))
 
     @property
     def at_zero(self) -> tuple[Deployment, ...]:
