@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Final, TypeAlias, TypeVar, Unpack
 
 from reporter.catalogue import resources as r
@@ -171,7 +171,9 @@ def judge_pickers(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Fin
 
 
 def judge_routes(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Finding]:
-    """Yield a finding for each route, pool and Service that does not lead to its pods."""
+    """Yield a finding for each route, pool and Service that does not lead to its pods, and for each
+    Gateway of the routes that is not programmed.
+    """
     reason = of_kind("RouteNotReady", scope.subject.kind)
     for pool in ways.pools:
         ports = routing.wrong_port(pool, scope.snapshot, ways.listens)
@@ -183,11 +185,6 @@ def judge_routes(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Find
         if alone or ways.naming(r.SERVICES.kind, (service,)):
             ref = r.SERVICES.ref(service)
             yield refused_way(scope, ref, fault, reason=reason, made=service.created)
-    yield from _by_route(scope, ways, reason=reason)
-
-
-def _by_route(scope: SubjectScope[o.KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:
-    """Yield the faults of each route, and each Gateway of theirs that is not programmed, once."""
     found = (unprogrammed(each, scope.snapshot) for each in ways.routes)
     dark = {(each.gateway.namespace, each.gateway.name): each for each in found if each}
     yield from (dark_gateway(scope, each, reason=reason) for each in dark.values())
@@ -365,7 +362,12 @@ def _stem(name: str) -> str:
 
 def _selecting_nothing(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[o.Service, ...]]:
     """Return the Services that select no pod and no pod template, by the stem of their names."""
-    templates = _templates(namespace, snapshot)
+    made_by: tuple[o.Deployment | o.StatefulSet, ...] = (
+        *snapshot[r.DEPLOYMENTS].in_namespace(namespace),
+        *snapshot[r.STATEFULSETS].in_namespace(namespace),
+    )
+    every = (each.spec.template.metadata.labels or {} for each in made_by)
+    templates = grouped((label, labels) for labels in every for label in labels.items())
     return grouped(
         (_stem(each.name), each)
         for each in snapshot[r.SERVICES].in_namespace(namespace)
@@ -383,23 +385,10 @@ def _selects(
     rarest = min(wanted.items(), key=lambda label: (len(templates.get(label, ())), label))
     if any(wanted.items() <= each.items() for each in templates.get(rarest, ())):
         return True
-    if not all(
-        snapshot.absence_known(e, service.namespace) for e in (r.DEPLOYMENTS, r.STATEFULSETS)
-    ):
+    made_by = (r.DEPLOYMENTS, r.STATEFULSETS)
+    if not all(snapshot.absence_known(each, service.namespace) for each in made_by):
         return True
     selector = o.LabelSelector(match_labels=wanted)
     if any(True for _ in snapshot[r.PODS].each_selected(service.namespace, selector)):
         return True
     return not snapshot.absence_known(r.PODS, service.namespace, sought=selected_by(selector))
-
-
-def _templates(
-    namespace: str, snapshot: Snapshot
-) -> Mapping[tuple[str, str], tuple[o.Labels, ...]]:
-    """Return the labels of the pod templates in a namespace, by each label."""
-    of_deployments = (
-        each.spec.template for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace)
-    )
-    of_sets = (each.spec.template for each in snapshot[r.STATEFULSETS].in_namespace(namespace))
-    every = (each.metadata.labels or {} for each in chain(of_deployments, of_sets))
-    return grouped((label, labels) for labels in every for label in labels.items())
