@@ -128,10 +128,10 @@ class ComponentStatus(StatusPart, frozen=True):
     grpc_url: str = ""
     address: Addressable | None = None
 
-    def serving(self, besides: str = "") -> tuple[str, ...]:
-        """Return the revisions that get requests except `besides`, in the order of the route."""
+    def serving(self, without: str = "") -> tuple[str, ...]:
+        """Return the revisions that get requests except `without`, in the order of the route."""
         asked = (each.revision_name for each in self.traffic or () if (each.percent or 0) > 0)
-        return tuple(each for each in dict.fromkeys(asked) if each not in ("", besides))
+        return tuple(each for each in dict.fromkeys(asked) if each not in ("", without))
 
 
 class ModelStates(StatusPart, frozen=True):

@@ -158,7 +158,7 @@ def strays(status: api.ComponentStatus, canary_percent: int | None) -> tuple[tup
     rolled_out, traffic = status.latest_rolledout_revision, status.traffic or ()
     if asked_percent(canary_percent, rolled_out) == WHOLE:
         return ()
-    others = status.serving(besides=status.latest_ready_revision)
+    others = status.serving(without=status.latest_ready_revision)
     return tuple((each, total(traffic, each)) for each in others if each != rolled_out)
 
 

@@ -144,7 +144,7 @@ def _still(scope: InferenceServiceScope, pod: Pod | None = None) -> str:
     predictor = scope.predictor.status
     newest = predictor.latest_created_revision
     is_newest = pod is None or pod.metadata.label(REVISION) == newest
-    others = predictor.serving(besides=newest)
+    others = predictor.serving(without=newest)
     differs = scope.in_knative_mode and newest != predictor.latest_ready_revision
     if differs and is_newest and others:
         return f"; {named(others, 'still serve')}"

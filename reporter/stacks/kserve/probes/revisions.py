@@ -60,7 +60,7 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
 def _of_revisions(component: ServedComponent) -> Iterator[Finding]:
     status, shown = component.status, component.shown
     ready = status.latest_ready_revision
-    others = status.serving(besides=ready)
+    others = status.serving(without=ready)
     served = " and ".join(others)
     if shown.newest_not_ready:
         yield _not_ready(component)
@@ -96,7 +96,7 @@ def _not_ready(component: ServedComponent) -> Finding:
     """Return the finding about a newest revision that failed or is still starting."""
     scope, status, condition = component.scope, component.status, component.configuration
     failed, newest = is_false(condition), status.latest_created_revision
-    serving = status.serving(besides=newest)
+    serving = status.serving(without=newest)
     serves = "no revision was ever ready"
     if serving:
         serves = f"{named(serving, 'serve')} meanwhile"
