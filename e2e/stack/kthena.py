@@ -8,7 +8,8 @@ from e2e.stack.controller import Controller, Key, controller_of, deleting, key_o
 from e2e.stack.controllers import schedulable
 from lab.sandbox.objects import Object, meta, name_of
 from lab.simulation.kthena import ModelServingWorld, plan
-from lab.simulation.kthena_objects import NAME, is_deleting, is_ready
+from lab.simulation.kthena_objects import NAME, is_deleting
+from lab.simulation.objects import is_ready
 
 MODELSERVINGS: Final = "modelservings.workload.serving.volcano.sh"
 POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"

@@ -49,11 +49,15 @@ class SeenEvent:
     def header() -> str:
         return columns("LAST SEEN", "TYPE", "REASON", "OBJECT") + "MESSAGE"
 
+    @property
+    def where(self) -> str:
+        """The object of the Event, as kubectl names it."""
+        involved = self.record.event.involved_object
+        return f"{involved.kind.lower()}/{involved.name}"
+
     def line(self) -> str:
         event = self.record.event
-        involved = event.involved_object
-        where = f"{involved.kind.lower()}/{involved.name}"
-        return columns("0s", event.type, event.reason, where) + event.message
+        return columns("0s", event.type, event.reason, self.where) + event.message
 
     def is_(self, expected: Expected) -> bool:
         """True if this is the expected Event, including its message."""
@@ -159,9 +163,7 @@ def say_event(event: SeenEvent) -> None:
         _print(event.line())
         return
     found = event.record.event
-    involved = found.involved_object
-    where = f"{involved.kind.lower()}/{involved.name}"
-    first, *rest = stacked([f"{found.type:7}", found.reason, where], columns)
+    first, *rest = stacked([f"{found.type:7}", found.reason, event.where], columns)
     style = _BAD if found.type == EventType.WARNING else _GOOD
     lines = [first.replace(found.reason, _painted(found.reason, style), 1), *rest]
     _print("\n".join([*lines, *wrapped(found.message, columns, _INDENT)]))

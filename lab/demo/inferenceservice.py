@@ -3,12 +3,12 @@
 KServe's and Knative's controllers and the kubelets are simulated.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from lab.demo.sample_stack import controller, namespace, present, served
 from lab.demo.story import HEALTHY, Background, Expected, Scene, Step, Story
-from lab.sandbox.objects import Object, dig, name_of, namespace_of
+from lab.sandbox.objects import Object, dig, name_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.workloads import running_status
 from lab.simulation.kserve import InferenceServicePlan, InferenceServiceWorld, plan
@@ -20,87 +20,6 @@ KNATIVE_SERVICES: Final = "services.serving.knative.dev"
 REVISIONS: Final = "revisions.serving.knative.dev"
 
 _MOST_PASSES: Final = 50
-
-
-class KServe:
-    """Reconciles the InferenceServices of a sandbox on request.
-
-    Attributes:
-        fates: the fate of pods, by a prefix of their name; other pods run.
-
-    """
-
-    def __init__(self, sandbox: Sandbox, *, node: str, now: Callable[[], str]) -> None:
-        """Pods run on `node`."""
-        self.fates: dict[str, Fate] = {}
-        self._sandbox = sandbox
-        self._node = node
-        self._now = now
-        self._addresses = 0
-
-    def settle(self) -> None:
-        """Run the controllers until nothing is left to do.
-
-        Raises:
-            RuntimeError: the controllers do not settle.
-
-        """
-        for inferenceservice in self._sandbox.list(INFERENCESERVICES):
-            place = namespace_of(inferenceservice), name_of(inferenceservice)
-            for _ in range(_MOST_PASSES):
-                self._start(*place)
-                wanted = plan(self.world(*place), self._now())
-                if wanted.is_empty:
-                    break
-                self._carry_out(wanted)
-            else:
-                raise RuntimeError(f"InferenceService {'/'.join(place)} does not settle")
-
-    def world(self, namespace: str, name: str) -> InferenceServiceWorld:
-        """Return an InferenceService and its objects."""
-        selector = f"{NAME}={name}"
-        services, revisions, pods = (
-            self._sandbox.list(each, namespace=namespace, label_selector=selector)
-            for each in (KNATIVE_SERVICES, REVISIONS, "pods")
-        )
-        found = self._sandbox.get(INFERENCESERVICES, name, namespace=namespace)
-        if found is None:
-            raise LookupError(f"there is no InferenceService {namespace}/{name}")
-        return InferenceServiceWorld(found, services, revisions, pods)
-
-    def _carry_out(self, wanted: InferenceServicePlan) -> None:
-        for each in wanted.delete:
-            self._sandbox.delete("pods", name_of(each), namespace=namespace_of(each))
-        for each in wanted.create:
-            if each["kind"] == "Pod":
-                each["spec"]["nodeName"] = self._node
-            self._sandbox.create(each)
-        for each in wanted.replace:
-            self._sandbox.replace(each)
-        for each in wanted.tell:
-            self._sandbox.replace(each, subresource="status")
-
-    def _start(self, namespace: str, name: str) -> None:
-        """Give each pod the status of its fate."""
-        for pod in self.world(namespace, name).pods:
-            fate = self._fate(name_of(pod))
-            before = pod.get("status") or {}
-            address = dig(before, "podIP") or self._address()
-            began = dig(before, "startTime") or self._now()
-            status = fate(pod, running_status(pod, now=began, address=address))
-            if {key: before.get(key) for key in status} != status:
-                self._sandbox.patch(
-                    "pods", name_of(pod), {"status": status}, namespace=namespace,
-                    subresource="status",
-                )  # fmt: skip
-
-    def _fate(self, pod: str) -> Fate:
-        fitting = (fate for prefix, fate in self.fates.items() if pod.startswith(prefix))
-        return next(fitting, runs)
-
-    def _address(self) -> str:
-        self._addresses += 1
-        return f"127.246.0.{self._addresses}"
 
 
 def kinds() -> Iterator[Object]:
@@ -149,16 +68,77 @@ def _subject(name: str) -> str:
 
 
 class ServedRevisions(Background):
-    """A cluster with KServe and Knative while entered; prints which revisions are served."""
+    """A cluster with KServe and Knative, whose controllers run on request.
+
+    Attributes:
+        fates: the fate of pods, by a prefix of their name; other pods run.
+
+    """
 
     def __init__(self, sandbox: Sandbox, _say: Callable[[str], None]) -> None:
-        nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
         namespaces = [namespace(each) for each in (NAMESPACE, "kserve", "knative-serving")]
         sandbox.load([*kinds(), *namespaces])
         for each in controllers():
             sandbox.create(each)
         self.sandbox = sandbox
-        self.kserve = KServe(sandbox, node=nodes[0], now=present)
+        self.fates: dict[str, Fate] = {}
+        self._node = min(name_of(node) for node in sandbox.list("nodes"))
+        self._addresses = 0
+
+    def settle(self) -> None:
+        """Run the controllers until nothing is left to do.
+
+        Raises:
+            RuntimeError: the controllers do not settle.
+
+        """
+        for found in self.sandbox.list(INFERENCESERVICES):
+            for _ in range(_MOST_PASSES):
+                self._start(self._world(name_of(found)).pods)
+                wanted = plan(self._world(name_of(found)), present())
+                if wanted.is_empty:
+                    break
+                self._carry_out(wanted)
+            else:
+                raise RuntimeError(f"InferenceService {name_of(found)} does not settle")
+
+    def _world(self, name: str) -> InferenceServiceWorld:
+        """Return an InferenceService and its objects."""
+        services, revisions, pods = (
+            self.sandbox.list(each, namespace=NAMESPACE, label_selector=f"{NAME}={name}")
+            for each in (KNATIVE_SERVICES, REVISIONS, "pods")
+        )
+        found = self.sandbox.get(INFERENCESERVICES, name, namespace=NAMESPACE)
+        if found is None:
+            raise LookupError(f"there is no InferenceService {name}")
+        return InferenceServiceWorld(found, services, revisions, pods)
+
+    def _carry_out(self, wanted: InferenceServicePlan) -> None:
+        for each in wanted.delete:
+            self.sandbox.delete("pods", name_of(each), namespace=NAMESPACE)
+        for each in wanted.create:
+            if each["kind"] == "Pod":
+                each["spec"]["nodeName"] = self._node
+            self.sandbox.create(each)
+        for each in wanted.replace:
+            self.sandbox.replace(each)
+        for each in wanted.tell:
+            self.sandbox.replace(each, subresource="status")
+
+    def _start(self, pods: Sequence[Object]) -> None:
+        """Give each pod the status of its fate."""
+        for pod in pods:
+            name, before = name_of(pod), pod.get("status") or {}
+            fate = next((self.fates[each] for each in self.fates if name.startswith(each)), runs)
+            address = dig(before, "podIP") or self._address()
+            began = dig(before, "startTime") or present()
+            status = fate(running_status(pod, now=began, address=address))
+            if {key: before.get(key) for key in status} != status:
+                self.sandbox.patch_status("pods", name, status, namespace=NAMESPACE)
+
+    def _address(self) -> str:
+        self._addresses += 1
+        return f"127.246.0.{self._addresses}"
 
     def lines(self) -> Iterator[str]:
         found = self.sandbox.list(INFERENCESERVICES)
@@ -184,7 +164,7 @@ def _create(scene: Scene) -> None:
     here = ServedRevisions.of(scene)
     here.sandbox.create(inferenceservice(CHAT, "hf://example/chat-1"))
     here.sandbox.create(inferenceservice(SEARCH, "hf://example/search-1", transformer=True))
-    here.kserve.settle()
+    here.settle()
 
 
 def _predictor(name: str, **spec: object) -> Callable[[Scene], None]:
@@ -194,26 +174,26 @@ def _predictor(name: str, **spec: object) -> Callable[[Scene], None]:
         here = ServedRevisions.of(scene)
         patch = {"spec": {"predictor": spec}}
         here.sandbox.patch(INFERENCESERVICES, name, patch, namespace=NAMESPACE)
-        here.kserve.settle()
+        here.settle()
 
     return act
 
 
 def _fails(scene: Scene) -> None:
-    ServedRevisions.of(scene).kserve.fates[f"{CHAT}-predictor-00003"] = load_fails(_OOM)
+    ServedRevisions.of(scene).fates[f"{CHAT}-predictor-00003"] = load_fails(_OOM)
     _predictor(CHAT, model={"storageUri": "hf://example/chat-70b"})(scene)
 
 
 def _transformer_fails(scene: Scene) -> None:
     here = ServedRevisions.of(scene)
-    here.kserve.fates[f"{SEARCH}-transformer"] = load_fails(_TEMPLATE)
-    here.kserve.settle()
+    here.fates[f"{SEARCH}-transformer"] = load_fails(_TEMPLATE)
+    here.settle()
 
 
 def _transformer_works(scene: Scene) -> None:
     here = ServedRevisions.of(scene)
-    del here.kserve.fates[f"{SEARCH}-transformer"]
-    here.kserve.settle()
+    del here.fates[f"{SEARCH}-transformer"]
+    here.settle()
 
 
 _CANARY: Final = Expected(

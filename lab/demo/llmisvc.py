@@ -128,8 +128,7 @@ class LlmCluster(Background):
         for each in made():
             self.sandbox.create(each)
         for resource, name, status in statuses():
-            patch: JSON = {"status": status}
-            self.sandbox.patch(resource, name, patch, namespace=NAMESPACE, subresource="status")
+            self.sandbox.patch_status(resource, name, status, namespace=NAMESPACE)
 
     def lines(self) -> Iterator[str]:
         for each in self.sandbox.list(LLMS):

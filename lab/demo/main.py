@@ -5,9 +5,10 @@ import shlex
 import tempfile
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from lab.demo.control_plane import CONTROL_PLANE, RUNTIME
 from lab.demo.daemon import LISTENERS, daemon
@@ -17,16 +18,7 @@ from lab.demo.llmisvc import LLMINFERENCESERVICE
 from lab.demo.modelservice import MODELSERVICE
 from lab.demo.modelserving import MODELSERVING
 from lab.demo.sample_stack import load_stack, present
-from lab.demo.story import (
-    Background,
-    Expected,
-    ModelPods,
-    Scene,
-    Step,
-    Story,
-    StoryCluster,
-    StoryPace,
-)
+from lab.demo.story import Background, Expected, ModelPods, Scene, Step, Story, StoryCluster
 from lab.sandbox.controllers import running
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 
@@ -43,8 +35,24 @@ STORIES: Final[Mapping[str, Story]] = {
     "llminferenceservice": LLMINFERENCESERVICE,
 }
 
-NORMAL: Final = StoryPace(grace=4, window=15, quiet=2.0)
-FAST: Final = StoryPace(grace=1, window=3, quiet=0.3)
+
+class Pace(NamedTuple):
+    """The pace of a story, in seconds.
+
+    Attributes:
+        grace: the daemon's grace.
+        window: how long a fault of a serving pod must last.
+        quiet: how long no further Event may come after a step.
+
+    """
+
+    grace: int
+    window: int
+    quiet: float
+
+
+NORMAL: Final = Pace(grace=4, window=15, quiet=2.0)
+FAST: Final = Pace(grace=1, window=3, quiet=0.3)
 
 
 class Onlooker(Protocol):
@@ -93,14 +101,16 @@ async def run_demo(
                 await onlooker.came(page)
             cluster = StoryCluster(sandbox, present)
             scene = Scene(cluster, pods, background)
-            telling = _Telling(stream, pace, log, background=background, onlooker=onlooker)
+            telling = _Telling(stream=stream, pace=pace, background=background, onlooker=onlooker)
             passed = await telling.tell(story, scene)
+            if telling.missing or telling.not_over or not background.at_rest:
+                _say_log(log)
             if keep and passed:
                 await _stay(kubeconfig, page)
     return 0 if passed else 1
 
 
-def _flags(kubeconfig: Path, pace: StoryPace, story: Story) -> list[str]:
+def _flags(kubeconfig: Path, pace: Pace, story: Story) -> list[str]:
     graces = ",".join(f"{reason}={pace.grace}" for reason in story.graced)
     return [
         f"--kubeconfig={kubeconfig}",
@@ -120,26 +130,17 @@ async def _stay(kubeconfig: Path, page: str) -> None:
     await asyncio.Event().wait()
 
 
+@dataclass(eq=False, slots=True, kw_only=True)
 class _Telling:
     """Runs the steps of a story one by one and compares the Events with the expected ones."""
 
-    def __init__(
-        self,
-        stream: EventStream,
-        pace: StoryPace,
-        log: Path,
-        *,
-        background: Background,
-        onlooker: Onlooker | None,
-    ) -> None:
-        self._stream = stream
-        self._background = background
-        self._onlooker = onlooker
-        self._pace = pace
-        self._log = log
-        self._surprises: list[SeenEvent] = []
-        self._missing: list[Expected] = []
-        self._not_over: list[Expected] = []
+    stream: EventStream
+    pace: Pace
+    background: Background
+    onlooker: Onlooker | None
+    surprises: list[SeenEvent] = field(default_factory=list)
+    missing: list[Expected] = field(default_factory=list)
+    not_over: list[Expected] = field(default_factory=list)
 
     async def tell(self, story: Story, scene: Scene) -> bool:
         """Return whether the Events were the expected ones."""
@@ -149,12 +150,12 @@ class _Telling:
                 self._explain()
                 return False
         seconds = asyncio.get_running_loop().time() - began
-        if self._surprises:
+        if self.surprises:
             say("\n# FAILED: Events that nothing explains:")
-            for event in self._surprises:
+            for event in self.surprises:
                 say_event(event)
             return False
-        if verdict := self._background.verdict():
+        if verdict := self.background.verdict():
             say(f"# {verdict}")
         say(f"\n# Every expected Event came, and no other, in {seconds:.0f} s.")
         return True
@@ -164,29 +165,29 @@ class _Telling:
         say(f"# {number}. {step.told}")
         if number == 1:
             say_header()
-        self._missing, self._not_over = list(step.expected), list(step.over)
+        self.missing, self.not_over = list(step.expected), list(step.over)
         step.act(scene)
         now = asyncio.get_running_loop().time
-        deadline = now() + self._pace.window + _STEP_SECONDS + step.seconds
-        while self._missing or self._not_over or not self._background.at_rest:
-            event = await self._stream.next(min(deadline, now() + _LOOK_SECONDS))
+        deadline = now() + self.pace.window + _STEP_SECONDS + step.seconds
+        while self.missing or self.not_over or not self.background.at_rest:
+            event = await self.stream.next(min(deadline, now() + _LOOK_SECONDS))
             if event is not None:
                 self._take(event)
             elif now() >= deadline:
                 return False
-        quiet_until = now() + self._pace.quiet
-        while (event := await self._stream.next(quiet_until)) is not None:
+        quiet_until = now() + self.pace.quiet
+        while (event := await self.stream.next(quiet_until)) is not None:
             self._take(event)
-        for line in self._background.lines():
+        for line in self.background.lines():
             say(line)
-        if self._onlooker is not None:
-            await self._onlooker.saw(step)
+        if self.onlooker is not None:
+            await self.onlooker.saw(step)
         say("")
         return True
 
     def _take(self, event: SeenEvent) -> None:
         """Print an Event and cross it off the list; an end of an episode is printed in short."""
-        awaited = self._not_over if event.over else self._missing
+        awaited = self.not_over if event.over else self.missing
         fitting = next((each for each in awaited if event.is_(each)), None)
         if fitting is not None:
             awaited.remove(fitting)
@@ -196,16 +197,15 @@ class _Telling:
             return
         say_event(event)
         if event.new and fitting is None and not any(map(event.becomes, awaited)):
-            self._surprises.append(event)
+            self.surprises.append(event)
 
     def _explain(self) -> None:
-        for each in self._missing:
+        for each in self.missing:
             say(f"# FAILED: did not come: {each.reason} for {each.subject} {each.text}".rstrip())
-        for each in self._not_over:
+        for each in self.not_over:
             say(f"# FAILED: did not end: {each.reason} for {each.subject}")
-        if not self._background.at_rest:
+        if not self.background.at_rest:
             say("# FAILED: the status does not say what there is, or it does not settle")
-        _say_log(self._log)
 
 
 def _say_log(log: Path) -> None:

@@ -64,7 +64,6 @@ def modelservice() -> Object:
 
 
 def operator() -> Object:
-    """Return the Deployment of the operator."""
     labels: dict[str, JSON] = {
         "control-plane": "controller-manager",
         "app.kubernetes.io/name": "model-operator",
@@ -97,25 +96,21 @@ class OtterScale(Background):
         self._due: asyncio.Handle | None = None
 
     async def __aenter__(self) -> Self:
-        self._collection.subscribers.append(self)
+        self._collection.subscribers.append(self.notify)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._collection.subscribers.remove(self)
+        self._collection.subscribers.remove(self.notify)
         if self._due is not None:
             self._due.cancel()
 
-    def notify(self, change: Change) -> None:
+    def notify(self, change: Change | None) -> None:
         """Schedule an update of the status; called by the sandbox."""
-        if change.new.key.namespace == NAMESPACE and self._due is None:
+        if change is not None and change.new.key.namespace == NAMESPACE and self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._write_status)
-
-    def end(self) -> None:
-        """Do nothing; called by the sandbox."""
 
     @property
     def service(self) -> Object | None:
-        """The ModelService, None before it is created."""
         return self.sandbox.get(MODELSERVICES, NAME, namespace=NAMESPACE)
 
     def make(self) -> None:
@@ -129,7 +124,7 @@ class OtterScale(Background):
             if resource is None:
                 continue  # Secrets and RBAC objects, which nothing here reads
             place = {"namespace": manifest.ref.namespace} if manifest.ref.namespace else {}
-            if self.sandbox.get(resource.collection, manifest.ref.name, **place) is None:
+            if self.sandbox.get(resource.name, manifest.ref.name, **place) is None:
                 self.sandbox.create(document)
         self._take_up()
         self._write_status()
@@ -141,7 +136,8 @@ class OtterScale(Background):
             for each in ("Accepted", "ResolvedRefs")
         ]
         for resource in ROUTED:
-            self._patch_status(resource, NAME, told_by(CHAT, f"{CHAT}-gw", accepted))
+            told = told_by(CHAT, f"{CHAT}-gw", accepted)
+            self.sandbox.patch_status(resource, NAME, told, namespace=NAMESPACE)
 
     def _write_status(self) -> None:
         self._due = None
@@ -155,7 +151,8 @@ class OtterScale(Background):
         before = service.get("status") or {}
         if before != status:
             gone: Object = {key: None for key in before if key not in status}
-            self._patch_status(MODELSERVICES, NAME, {**gone, **status})
+            told = {**gone, **status}
+            self.sandbox.patch_status(MODELSERVICES, NAME, told, namespace=NAMESPACE)
 
     def unpack(self, *, fails: bool) -> None:
         """Let the decode pod's unpacking of its model fail or succeed."""
@@ -168,21 +165,14 @@ class OtterScale(Background):
                 status = unpack_fails(status, self.now)
             else:
                 status["initContainerStatuses"] = None
-            self._patch_status("pods", name_of(pod), status)
+            self.sandbox.patch_status("pods", name_of(pod), status, namespace=NAMESPACE)
 
     @property
     def now(self) -> str:
-        """The time on the sandbox's clock."""
         return format_time(self.sandbox.storage.clock())
-
-    def _patch_status(self, resource: str, name: str, status: Object) -> None:
-        self.sandbox.patch(
-            resource, name, {"status": status}, namespace=NAMESPACE, subresource="status"
-        )
 
     @property
     def at_rest(self) -> bool:
-        """True if the status is written."""
         return self._due is None
 
     def lines(self) -> Iterator[str]:
@@ -199,7 +189,6 @@ class OtterScale(Background):
         yield f"# kubectl -n {NAMESPACE} get modelservice {NAME}: phase {phase}, {counts}"
 
     def verdict(self) -> str:
-        """Return the summary for the end."""
         return "The operator's phase said Ready all the time, but for the pod that did not run."
 
 

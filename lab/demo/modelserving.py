@@ -6,7 +6,7 @@ machine is, and the daemon's status is compared with the objects.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -17,232 +17,25 @@ from lab.demo.story import HEALTHY, Background, Expected, Scene, Step, Story
 from lab.sandbox.objects import Object, copy_json, dig, meta, name_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.storage import Change
-from lab.sandbox.workloads import running_status
+from lab.sandbox.workloads import not_ready, running_status
 from lab.simulation.kthena import ModelServingPlan, ModelServingWorld, groups_of, plan
 from lab.simulation.kthena_objects import NAME as NAME_LABEL
-from lab.simulation.kthena_objects import is_deleting, is_ready
+from lab.simulation.kthena_objects import is_deleting
+from lab.simulation.objects import is_ready
 from reporter.stacks.kthena import reasons as m
 from reporter.yaml_reader.reading import read_yaml
 
 MODELSERVINGS: Final = "modelservings.workload.serving.volcano.sh"
+NAMESPACE: Final = "kthena-models"
+NAME: Final = "qwen3"
 
 _REVISIONS: Final = "controllerrevisions.apps"
 _RESOURCES: Final = {"Pod": "pods", "Service": "services", "ControllerRevision": _REVISIONS}
 _STOPPING: Final = "kubelet.example/stopping"
 """Finalizer that keeps a pod until its kubelet has ended its containers."""
 
-_PULL: Final = "ImagePullBackOff"
 _ABSENT: Final = "NotFound"
-
-
-class RoleInstance(NamedTuple):
-    """An instance of a role in a group."""
-
-    group: str
-    id: str
-
-
-class Kthena:
-    """Reconciles one ModelServing while entered.
-
-    Attributes:
-        history: the changes of instances, as `(instance, state)`, in order.
-        pulls: whether images can be pulled.
-
-    """
-
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        namespace: str,
-        name: str,
-        *,
-        node: str,
-        now: Callable[[], str],
-        tell: Callable[[Sequence[tuple[RoleInstance, str]]], None] = lambda _changes: None,
-    ) -> None:
-        """Pods run on `node`.
-
-        `tell` is called with changes of the status; an instance that it omits has an empty state.
-        """
-        self.history: list[tuple[RoleInstance, str]] = []
-        self.pulls = True
-        self._sandbox = sandbox
-        self._namespace = namespace
-        self._name = name
-        self._now = now
-        self._node = node
-        self._tell = tell
-        self._states: dict[RoleInstance, str] = {}
-        self._addresses = 0
-        self._due: asyncio.Handle | None = None
-
-    async def __aenter__(self) -> Self:
-        for collection in (MODELSERVINGS, *_RESOURCES.values()):
-            self._sandbox.storage.collection(collection).subscribers.append(self)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        for collection in (MODELSERVINGS, *_RESOURCES.values()):
-            self._sandbox.storage.collection(collection).subscribers.remove(self)
-        if self._due is not None:
-            self._due.cancel()
-
-    def notify(self, change: Change) -> None:
-        if change.new.key.namespace == self._namespace and self._due is None:
-            self._due = asyncio.get_running_loop().call_soon(self._look)
-
-    def end(self) -> None:
-        """Do nothing when the watches of a collection end."""
-
-    @property
-    def modelserving(self) -> Object | None:
-        """The ModelServing, None before it is created."""
-        return self._sandbox.get(MODELSERVINGS, self._name, namespace=self._namespace)
-
-    @property
-    def at_rest(self) -> bool:
-        """True if the status matches the objects and nothing is left to do."""
-        modelserving = self.modelserving
-        if modelserving is None:
-            return True
-        world = self._world(modelserving)
-        return self._is_reported(world) and next(self._moves(world), None) is None
-
-    def lose_pod(self, name: str) -> None:
-        """Remove a pod without termination, as if its node was lost."""
-        self._let_go(name)
-        self._sandbox.delete("pods", name, namespace=self._namespace)
-
-    def pull(self, *, fails: bool) -> None:
-        """Let image pulls fail or succeed."""
-        self.pulls = not fails
-        self._look()
-
-    def _look(self) -> None:
-        self._due = None
-        modelserving = self.modelserving
-        if modelserving is None:
-            return
-        world = self._world(modelserving)
-        if self._is_reported(world):
-            self._note(_states(world))
-            move = next(self._moves(world), None)
-            if move is not None:
-                move()
-
-    def _world(self, modelserving: Object) -> ModelServingWorld:
-        children = {
-            kind: self._sandbox.list(
-                resource, namespace=self._namespace, label_selector=f"{NAME_LABEL}={self._name}"
-            )
-            for kind, resource in _RESOURCES.items()
-        }
-        return ModelServingWorld(
-            modelserving, children["Pod"], children["Service"], None, children["ControllerRevision"]
-        )
-
-    @staticmethod
-    def _is_reported(world: ModelServingWorld) -> bool:
-        status = world.modelserving.get("status") or {}
-        reported = {
-            RoleInstance(each["servingGroupName"], each["roleID"]): each["status"]
-            for each in status.get("roleStatuses") or ()
-            if each["status"] != _ABSENT
-        }
-        generation = meta(world.modelserving)["generation"]
-        return status.get("observedGeneration") == generation and reported == _states(world)
-
-    def _note(self, states: dict[RoleInstance, str]) -> None:
-        """Record the changes since the last pass, as a client that sees every step would."""
-        gone = [(role, "") for role in self._states.keys() - states.keys()]
-        changes = [(r, state) for r, state in states.items() if self._states.get(r) != state]
-        self.history += ((r, "Deleting") for r, _ in gone if self._states[r] != "Deleting")
-        self.history += changes
-        self._states = states
-        self._tell(sorted(gone) + changes)
-
-    def _moves(self, world: ModelServingWorld) -> Iterator[Callable[[], None]]:
-        """Yield the actions to take, in order."""
-        going = [name_of(pod) for pod in world.pods if is_deleting(pod)]
-        if going:
-            yield lambda: self._each(self._let_go, going)
-        wanted = plan(world)
-        if not wanted.is_empty:
-            yield lambda: self._carry_out(wanted)
-        starting = [pod for pod in world.pods if not is_ready(pod) and not is_deleting(pod)]
-        if not self.pulls:
-            starting = [pod for pod in starting if not dig(pod, "status", "conditions")]
-        if starting:
-            yield lambda: self._start(starting)
-
-    @staticmethod
-    def _each(act: Callable[[str], None], names: list[str]) -> None:
-        for name in names:
-            act(name)
-
-    def _let_go(self, pod: str) -> None:
-        patch = {"metadata": {"finalizers": None}}
-        self._sandbox.patch("pods", pod, patch, namespace=self._namespace)
-
-    def _carry_out(self, wanted: ModelServingPlan) -> None:
-        for each in wanted.delete:
-            self._sandbox.delete(_RESOURCES[each["kind"]], name_of(each), namespace=self._namespace)
-        for each in wanted.create:
-            if each["kind"] == "Pod":
-                meta(each)["finalizers"] = [_STOPPING]
-                each["spec"]["nodeName"] = self._node
-            self._sandbox.create(each)
-
-    def _start(self, pods: list[Object]) -> None:
-        for pod in pods:
-            self._addresses += 1
-            status = running_status(pod, now=self._now(), address=f"127.245.0.{self._addresses}")
-            if not self.pulls:
-                status = _waiting(status, str(dig(pod, "spec", "containers")[0]["image"]))
-            self._sandbox.patch(
-                "pods", name_of(pod), {"status": status}, namespace=self._namespace,
-                subresource="status",
-            )  # fmt: skip
-
-
-def _states(world: ModelServingWorld) -> dict[RoleInstance, str]:
-    """Return the states that `roleStatuses` should have for instances with pods."""
-    return {
-        RoleInstance(group.name, instance.id): instance.state
-        for group in groups_of(world)
-        if not group.is_going
-        for instance in group.instances
-        if instance.state != _ABSENT
-    }
-
-
-def _waiting(status: Object, image: str) -> Object:
-    """Turn the status of a running pod into that of a pod whose image cannot be pulled."""
-    state = {"waiting": {"reason": _PULL, "message": f'Back-off pulling image "{image}"'}}
-    unready = {"ready": False, "started": False, "state": state}
-    return {
-        **status,
-        "phase": "Pending",
-        "containerStatuses": [each | unready for each in status["containerStatuses"]],
-        "conditions": [
-            {**each, "status": "False"} if each["type"] in {"Ready", "ContainersReady"} else each
-            for each in status["conditions"]
-        ],
-    }
-
-
-NAMESPACE: Final = "kthena-models"
-NAME: Final = "qwen3"
-
 _CONTROLLER: Final = "kthena-controller-manager"
-_LOST: Final = f"{NAME}-0-prefill-0-1"
-_NEW_IMAGE: Final = "vllm/vllm-openai:v0.15.0"
-
-_SUBJECT: Final = f"modelserving/{NAMESPACE}/{NAME}"
-_READY: Final = Expected(m.READY, _SUBJECT)
-_STUCK: Final = Expected(m.ROLE_CREATING, _SUBJECT, "prefill-0")
-
 _PACKAGED: Final = Path(__file__).parent / "crds"
 _CHECKOUT: Final = (
     Path(__file__).resolve().parents[2] / "helm/productionstack-status-reporter/files/crds"
@@ -254,6 +47,182 @@ def load_crd() -> Object:
     folder = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
     text = (folder / "modelservings.yaml").read_text("utf-8")
     return msgspec.convert(read_yaml(text), Object)
+
+
+class RoleInstance(NamedTuple):
+    group: str
+    id: str
+
+
+class Serving(Background):
+    """A cluster with Kthena, which reconciles the ModelServing while entered.
+
+    Attributes:
+        history: the changes of instances, as `(instance, state)`, in order.
+
+    """
+
+    def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
+        """Print changes of the status by `say`."""
+        sandbox.load([load_crd(), namespace(NAMESPACE), namespace("kthena-system")])
+        image = f"ghcr.io/volcano-sh/{_CONTROLLER}:v1.0.0"
+        labels = {"app.kubernetes.io/component": _CONTROLLER}
+        sandbox.create(controller("kthena-system", _CONTROLLER, image=image, labels=labels))
+        self.sandbox = sandbox
+        self.history: list[tuple[RoleInstance, str]] = []
+        self._pulls = True
+        self._node = min(name_of(node) for node in sandbox.list("nodes"))
+        self._say = say
+        self._states: dict[RoleInstance, str] = {}
+        self._addresses = 0
+        self._due: asyncio.Handle | None = None
+
+    async def __aenter__(self) -> Self:
+        for collection in (MODELSERVINGS, *_RESOURCES.values()):
+            self.sandbox.storage.collection(collection).subscribers.append(self._notify)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for collection in (MODELSERVINGS, *_RESOURCES.values()):
+            self.sandbox.storage.collection(collection).subscribers.remove(self._notify)
+        if self._due is not None:
+            self._due.cancel()
+
+    def _notify(self, change: Change | None) -> None:
+        here = change is not None and change.new.key.namespace == NAMESPACE
+        if here and self._due is None:
+            self._due = asyncio.get_running_loop().call_soon(self._look)
+
+    @property
+    def modelserving(self) -> Object | None:
+        """The ModelServing, None before it is created."""
+        return self.sandbox.get(MODELSERVINGS, NAME, namespace=NAMESPACE)
+
+    @property
+    def at_rest(self) -> bool:
+        """True if the status matches the objects and nothing is left to do."""
+        modelserving = self.modelserving
+        if modelserving is None:
+            return True
+        world = self._world(modelserving)
+        return _is_reported(world) and next(self._moves(world), None) is None
+
+    def lose_pod(self, name: str) -> None:
+        """Remove a pod without termination, as if its node was lost."""
+        self._let_go(name)
+        self.sandbox.delete("pods", name, namespace=NAMESPACE)
+
+    def pull(self, *, fails: bool) -> None:
+        """Let image pulls fail or succeed."""
+        self._pulls = not fails
+        self._look()
+
+    def _look(self) -> None:
+        self._due = None
+        modelserving = self.modelserving
+        if modelserving is None:
+            return
+        world = self._world(modelserving)
+        if _is_reported(world):
+            self._note(_states(world))
+            move = next(self._moves(world), None)
+            if move is not None:
+                move()
+
+    def _world(self, modelserving: Object) -> ModelServingWorld:
+        selector = f"{NAME_LABEL}={NAME}"
+        pods, services, revisions = (
+            self.sandbox.list(resource, namespace=NAMESPACE, label_selector=selector)
+            for resource in _RESOURCES.values()
+        )
+        return ModelServingWorld(modelserving, pods, services, None, revisions)
+
+    def _note(self, states: dict[RoleInstance, str]) -> None:
+        """Record and print the changes since the last pass, as a client that sees every step."""
+        gone = [(role, "") for role in self._states.keys() - states.keys()]
+        changes = [(r, state) for r, state in states.items() if self._states.get(r) != state]
+        self.history += ((r, "Deleting") for r, _ in gone if self._states[r] != "Deleting")
+        self.history += changes
+        self._states = states
+        groups: dict[tuple[str, str], list[str]] = {}
+        for role, state in sorted(gone) + changes:
+            groups.setdefault((role.group, state or "NotFound or left out"), []).append(role.id)
+        for (group, state), roles in groups.items():
+            self._say(f"# status.roleStatuses: {group}: {', '.join(roles)} {state}")
+
+    def _moves(self, world: ModelServingWorld) -> Iterator[Callable[[], None]]:
+        """Yield the actions to take, in order."""
+        going = [name_of(pod) for pod in world.pods if is_deleting(pod)]
+        if going:
+            yield lambda: self._let_go(*going)
+        wanted = plan(world)
+        if not wanted.is_empty:
+            yield lambda: self._carry_out(wanted)
+        starting = [pod for pod in world.pods if not is_ready(pod) and not is_deleting(pod)]
+        if not self._pulls:
+            starting = [pod for pod in starting if not dig(pod, "status", "conditions")]
+        if starting:
+            yield lambda: self._start(starting)
+
+    def _let_go(self, *pods: str) -> None:
+        for pod in pods:
+            patch = {"metadata": {"finalizers": None}}
+            self.sandbox.patch("pods", pod, patch, namespace=NAMESPACE)
+
+    def _carry_out(self, wanted: ModelServingPlan) -> None:
+        for each in wanted.delete:
+            self.sandbox.delete(_RESOURCES[each["kind"]], name_of(each), namespace=NAMESPACE)
+        for each in wanted.create:
+            if each["kind"] == "Pod":
+                meta(each)["finalizers"] = [_STOPPING]
+                each["spec"]["nodeName"] = self._node
+            self.sandbox.create(each)
+
+    def _start(self, pods: list[Object]) -> None:
+        for pod in pods:
+            self._addresses += 1
+            status = running_status(pod, now=present(), address=f"127.245.0.{self._addresses}")
+            if not self._pulls:
+                text = f'Back-off pulling image "{dig(pod, "spec", "containers")[0]["image"]}"'
+                status = not_ready(status, ("ImagePullBackOff", text), now=present())
+            self.sandbox.patch_status("pods", name_of(pod), status, namespace=NAMESPACE)
+
+    def lines(self) -> Iterator[str]:
+        """Yield a short form of the status."""
+        status = (self.modelserving or {}).get("status") or {}
+        groups: dict[str, list[str]] = {}
+        for each in status.get("roleStatuses") or ():
+            text = f"{each['roleID']} {each['status']}"
+            groups.setdefault(each["servingGroupName"], []).append(text)
+        if groups:
+            command = f"kubectl -n {NAMESPACE} get modelserving {NAME} -o jsonpath"
+            yield f"# {command}={{.status.roleStatuses}}"
+        yield from (f"#   {group}: {', '.join(roles)}" for group, roles in groups.items())
+
+    def verdict(self) -> str:
+        return f"{len(self.history)} changes of roles, all of them in the status."
+
+
+def _is_reported(world: ModelServingWorld) -> bool:
+    status = world.modelserving.get("status") or {}
+    reported = {
+        RoleInstance(each["servingGroupName"], each["roleID"]): each["status"]
+        for each in status.get("roleStatuses") or ()
+        if each["status"] != _ABSENT
+    }
+    generation = meta(world.modelserving)["generation"]
+    return status.get("observedGeneration") == generation and reported == _states(world)
+
+
+def _states(world: ModelServingWorld) -> dict[RoleInstance, str]:
+    """Return the states that `roleStatuses` should have for instances with pods."""
+    return {
+        RoleInstance(group.name, instance.id): instance.state
+        for group in groups_of(world)
+        if not group.is_going
+        for instance in group.instances
+        if instance.state != _ABSENT
+    }
 
 
 def _template(image: str) -> Object:
@@ -281,78 +250,25 @@ def modelserving() -> Object:
     }
 
 
-class Serving(Background):
-    """A cluster with Kthena and its controller, while entered."""
-
-    def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
-        nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
-        sandbox.load([load_crd(), namespace(NAMESPACE), namespace("kthena-system")])
-        sandbox.create(
-            controller(
-                "kthena-system",
-                _CONTROLLER,
-                image=f"ghcr.io/volcano-sh/{_CONTROLLER}:v1.0.0",
-                labels={"app.kubernetes.io/component": _CONTROLLER},
-            )
-        )
-        self.sandbox = sandbox
-        self.kthena = Kthena(sandbox, NAMESPACE, NAME, node=nodes[0], now=present, tell=self._show)
-        self._say = say
-
-    async def __aenter__(self) -> Self:
-        await self.kthena.__aenter__()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.kthena.__aexit__()
-
-    def _show(self, changes: Sequence[tuple[RoleInstance, str]]) -> None:
-        """Print the changes of the status, one line for each group."""
-        groups: dict[tuple[str, str], list[str]] = {}
-        for role, state in changes:
-            groups.setdefault((role.group, state or "NotFound or left out"), []).append(role.id)
-        for (group, state), roles in groups.items():
-            self._say(f"# status.roleStatuses: {group}: {', '.join(roles)} {state}")
-
-    @property
-    def at_rest(self) -> bool:
-        """True if the step's changes have all happened and are in the status."""
-        return self.kthena.at_rest
-
-    def lines(self) -> Iterator[str]:
-        """Yield a short form of the status."""
-        status = (self.kthena.modelserving or {}).get("status") or {}
-        groups: dict[str, list[str]] = {}
-        for each in status.get("roleStatuses") or ():
-            text = f"{each['roleID']} {each['status']}"
-            groups.setdefault(each["servingGroupName"], []).append(text)
-        if not groups:
-            return
-        command = f"kubectl -n {NAMESPACE} get modelserving {NAME} -o jsonpath"
-        yield f"# {command}={{.status.roleStatuses}}"
-        yield from (f"#   {group}: {', '.join(roles)}" for group, roles in groups.items())
-
-    def verdict(self) -> str:
-        """Return the number of changes."""
-        return f"{len(self.kthena.history)} changes of roles, all of them in the status."
-
-
 def _roll_out(scene: Scene) -> None:
     serving = Serving.of(scene)
-    roles = copy_json(dig(serving.kthena.modelserving, "spec", "template", "roles"))
+    roles = copy_json(dig(serving.modelserving, "spec", "template", "roles"))
     for role in roles:
-        for template in ("entryTemplate", "workerTemplate"):
-            if template in role:
-                role[template] = _template(_NEW_IMAGE)
+        for template in {"entryTemplate", "workerTemplate"} & role.keys():
+            role[template] = _template("vllm/vllm-openai:v0.15.0")
     patch = {"spec": {"template": {"roles": roles}}}
     serving.sandbox.patch(MODELSERVINGS, NAME, patch, namespace=NAMESPACE)
 
 
 def _lose(scene: Scene) -> None:
-    kthena = Serving.of(scene).kthena
-    kthena.pull(fails=True)
-    kthena.lose_pod(_LOST)
+    Serving.of(scene).pull(fails=True)
+    Serving.of(scene).lose_pod(_LOST)
 
+
+_LOST: Final = f"{NAME}-0-prefill-0-1"
+_SUBJECT: Final = f"modelserving/{NAMESPACE}/{NAME}"
+_READY: Final = Expected(m.READY, _SUBJECT)
+_STUCK: Final = Expected(m.ROLE_CREATING, _SUBJECT, "prefill-0")
 
 _STEPS: Final = (
     HEALTHY,
@@ -375,7 +291,7 @@ _STEPS: Final = (
     ),
     Step(
         "The registry is back.",
-        lambda scene: Serving.of(scene).kthena.pull(fails=False),
+        lambda scene: Serving.of(scene).pull(fails=False),
         (_READY,),
         over=(_STUCK,),
     ),

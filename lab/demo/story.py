@@ -46,14 +46,12 @@ class ModelPods:
         try:
             return self._make(host=address, port=self.port)
         except OSError as error:
-            raise UsageError(
-                f"cannot listen on {address}:{self.port}: {(error.strerror or '').lower()}; "
-                "simulated pods need Linux, where all of 127.0.0.0/8 is the machine's own"
-            ) from None
+            why = f"cannot listen on {address}:{self.port}: {(error.strerror or '').lower()}"
+            need = "simulated pods need Linux, where all of 127.0.0.0/8 is the machine's own"
+            raise UsageError(f"{why}; {need}") from None
 
     @property
     def all(self) -> Mapping[tuple[str, str], ModelPod]:
-        """All simulated pods, by namespace and name."""
         return self._pods
 
     def of(self, namespace: str, owner: str) -> ModelPod:
@@ -167,25 +165,7 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True)
-class StoryPace:
-    """The pace of a story, in seconds.
-
-    Attributes:
-        grace: the daemon's grace.
-        window: how long a fault of a serving pod must last.
-        quiet: how long no further Event may come after a step.
-
-    """
-
-    grace: int
-    window: int
-    quiet: float
-
-
-@dataclass(frozen=True, slots=True)
 class Scene:
-    """The cluster, pods and background that a story acts on."""
-
     cluster: "StoryCluster"
     pods: ModelPods
     background: Background | None = None
@@ -204,7 +184,8 @@ class StoryCluster:
         for obj in self._named(resource, namespace, owner):
             before = dig(obj, "status", "conditions") or ()
             fresh: JSON = list(with_condition(before, says, now=self._now()))
-            self._patch_status(resource, namespace, name_of(obj), status={"conditions": fresh})
+            status = {"conditions": fresh}
+            self._sandbox.patch_status(resource, name_of(obj), status, namespace=namespace)
 
     def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
         for pod in self._named("pods", namespace, owner):
@@ -212,7 +193,7 @@ class StoryCluster:
             if fails:
                 text = "Back-off pulling image registry.example/vllm:typo"
                 status = not_ready(status, ("ImagePullBackOff", text), now=self._now())
-            self._patch_status("pods", namespace, name_of(pod), status=status)
+            self._sandbox.patch_status("pods", name_of(pod), status, namespace=namespace)
 
     def replace_pod(self, namespace: str, owner: str) -> None:
         """Replace the first pod by a new one, whose container runs but is not ready yet."""
@@ -221,11 +202,12 @@ class StoryCluster:
         status = not_ready(self._running(old), now=self._now())
         self._sandbox.delete("pods", name_of(old), namespace=namespace)
         self._sandbox.create({**old, "metadata": kept, "status": {}})
-        self._patch_status("pods", namespace, name_of(old), status=status)
+        self._sandbox.patch_status("pods", name_of(old), status, namespace=namespace)
 
     def pod_ready(self, namespace: str, owner: str) -> None:
         for pod in self._named("pods", namespace, owner):
-            self._patch_status("pods", namespace, name_of(pod), status=self._running(pod))
+            status = self._running(pod)
+            self._sandbox.patch_status("pods", name_of(pod), status, namespace=namespace)
 
     def remove_crd(self, name: str) -> None:
         self._sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", name)
@@ -239,15 +221,6 @@ class StoryCluster:
             obj for obj in found if name_of(obj).startswith(owner) and "epp" not in name_of(obj)
         ]
 
-    def _patch_status(self, resource: str, namespace: str, name: str, *, status: Object) -> None:
-        self._sandbox.patch(
-            resource, name, {"status": status}, namespace=namespace, subresource="status"
-        )
-
-
-def nothing(_scene: Scene) -> None:
-    """Change nothing."""
-
 
 MODELS: Final = (
     f"{CHAT}/llama-3-1-8b",
@@ -259,7 +232,7 @@ MODELS: Final = (
 
 HEALTHY: Final = Step(
     "The stack is healthy: three workload namespaces, five InferenceSets.",
-    nothing,
+    lambda _scene: None,
     (
         Expected(c.CLUSTER_READY, "cluster"),
         *(Expected(c.HARNESS_READY, f"namespace/{name}") for name in (CHAT, CODE, SEARCH)),

@@ -1,10 +1,10 @@
 """Authorization: rules like those of RBAC, and the reviews that they answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from lab.sandbox.errors import ApiError, bad_request, forbidden, invalid, invalid_value
+from lab.sandbox.errors import forbidden, invalid, invalid_value
 from lab.sandbox.objects import Object, dig, namespace_of
 from lab.sandbox.requests import ResourceRequest
 
@@ -74,7 +74,6 @@ class Access:
         """Users who may get any non-resource path, for SubjectAccessReviews."""
 
     def allow_only(self, rules: Sequence[Rule]) -> None:
-        """Allow only what these rules cover."""
         self.grants = list(rules)
 
     def allow_roles(self, roles: Iterable[Object]) -> None:
@@ -89,114 +88,66 @@ class Access:
         self.denials.clear()
 
     def allows(self, verb: str, group: str, resource: str, *, namespace: str, name: str) -> bool:
-        if any(
-            rule.covers(verb, group, resource, namespace=namespace, name=name)
-            for rule in self.denials
-        ):
-            return False
-        return self.grants is None or any(
-            rule.covers(verb, group, resource, namespace=namespace, name=name)
-            for rule in self.grants
-        )
+        def covered(rules: Iterable[Rule]) -> bool:
+            return any(
+                rule.covers(verb, group, resource, namespace=namespace, name=name) for rule in rules
+            )
+
+        return not covered(self.denials) and (self.grants is None or covered(self.grants))
 
     def check(self, request: ResourceRequest, *, name: str = "", verb: str = "") -> None:
-        """Refuse a request that is not allowed.
-
-        Raises:
-            ApiError: 403.
-        """
-        group = request.resource.group
+        """Refuse a request that is not allowed: ApiError 403."""
+        group, plural = request.resource.group, request.resource.plural
         verb, name = verb or request.verb, name or request.name
         # The target names the subresource: a right to a resource does not include subresources.
         if not self.allows(verb, group, request.target, namespace=request.namespace, name=name):
-            raise self._refusal(request, verb, name)
-
-    def _refusal(self, request: ResourceRequest, verb: str, name: str) -> ApiError:
-        where = (
-            f'in the namespace "{request.namespace}"'
-            if request.namespace
-            else "at the cluster scope"
-        )
-        return forbidden(
-            request.resource.group,
-            request.resource.plural,
-            name,
-            cause=f'User "{self.user}" cannot {verb} resource "{request.target}" in API group '
-            f'"{request.resource.group}" {where}',
-        )
-
-    def review(self, body: Object) -> Object:
-        """Answer a SelfSubjectAccessReview.
-
-        Raises:
-            ApiError: 422 if it has no attributes.
-        """
-        asked = dig(body, "spec", "resourceAttributes")
-        if asked is None and dig(body, "spec", "nonResourceAttributes") is None:
-            raise invalid(AUTHORIZATION_GROUP, "", "", errors=[_NOTHING_ASKED])
-        if asked is None:
-            allowed = True
-        else:
-            resource = str(asked.get("resource") or "")
-            subresource = asked.get("subresource")
-            allowed = self.allows(
-                str(asked.get("verb") or ""),
-                str(asked.get("group") or ""),
-                f"{resource}/{subresource}" if subresource else resource,
-                namespace=str(asked.get("namespace") or ""),
-                name=str(asked.get("name") or ""),
+            where = f'in the namespace "{request.namespace}"'
+            cause = (
+                f'User "{self.user}" cannot {verb} resource "{request.target}" in API group '
+                f'"{group}" {where if request.namespace else "at the cluster scope"}'
             )
-        reason = "RBAC: allowed by the rules of the sandbox" if allowed else ""
+            raise forbidden(group, plural, name, cause=cause)
+
+    @property
+    def reviews(self) -> dict[str, Callable[[Object], Object]]:
+        """The answers to reviews, by their resource; everybody may ask for those of oneself."""
         return {
-            "kind": "SelfSubjectAccessReview",
-            "apiVersion": "authorization.k8s.io/v1",
-            "metadata": {},
-            "spec": body.get("spec") or {},
-            "status": {"allowed": allowed, **({"reason": reason} if reason else {})},
+            "selfsubjectaccessreviews": self._review,
+            "subjectaccessreviews": self._review_of_reader,
+            "tokenreviews": self._review_of_token,
         }
 
-    def review_of_token(self, body: Object) -> Object:
+    def _review(self, body: Object) -> Object:
+        spec = body.get("spec") or {}
+        asked = spec.get("resourceAttributes")
+        if asked is None and spec.get("nonResourceAttributes") is None:
+            raise invalid(AUTHORIZATION_GROUP, "", "", errors=[_NOTHING_ASKED])
+        status: Object = {"allowed": asked is None or self._allows_asked(asked)}
+        if status["allowed"]:
+            status["reason"] = "RBAC: allowed by the rules of the sandbox"
+        return {
+            "kind": "SelfSubjectAccessReview",
+            "apiVersion": f"{AUTHORIZATION_GROUP}/v1",
+            "metadata": {},
+            "spec": spec,
+            "status": status,
+        }
+
+    def _allows_asked(self, asked: Object) -> bool:
+        verb, group, resource, subresource, namespace, name = (
+            str(asked.get(field) or "")
+            for field in ("verb", "group", "resource", "subresource", "namespace", "name")
+        )
+        target = f"{resource}/{subresource}" if subresource else resource
+        return self.allows(verb, group, target, namespace=namespace, name=name)
+
+    def _review_of_token(self, body: Object) -> Object:
         user = self.tokens.get(str(dig(body, "spec", "token") or ""))
         result = {"user": {"username": user}} if user else {"error": "token is not known"}
         return {**body, "metadata": {}, "status": {"authenticated": user is not None, **result}}
 
-    def review_of_reader(self, body: Object) -> Object:
+    def _review_of_reader(self, body: Object) -> Object:
         """Answer a SubjectAccessReview about a path."""
         is_path = dig(body, "spec", "nonResourceAttributes", "path") is not None
         allowed = is_path and dig(body, "spec", "user") in self.readers
         return {**body, "metadata": {}, "status": {"allowed": allowed}}
-
-    def rules_review(self, body: Object) -> Object:
-        """Answer a SelfSubjectRulesReview; it cannot express denials.
-
-        Raises:
-            ApiError: 400 if it has no namespace.
-        """
-        namespace = str(dig(body, "spec", "namespace") or "")
-        if not namespace:
-            raise bad_request("no namespace on request")
-        rules = [Rule()] if self.grants is None else self.grants
-        here = [rule for rule in rules if not rule.namespaces or namespace in rule.namespaces]
-        return {
-            "kind": "SelfSubjectRulesReview",
-            "apiVersion": "authorization.k8s.io/v1",
-            "metadata": {},
-            "spec": {"namespace": namespace},
-            "status": {
-                "resourceRules": [
-                    {
-                        "verbs": list(rule.verbs),
-                        "apiGroups": list(rule.api_groups),
-                        "resources": list(rule.resources),
-                        **(
-                            {"resourceNames": list(rule.resource_names)}
-                            if rule.resource_names
-                            else {}
-                        ),
-                    }
-                    for rule in here
-                ],
-                "nonResourceRules": [],
-                "incomplete": bool(self.denials),
-            },
-        }

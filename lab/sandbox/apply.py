@@ -31,8 +31,9 @@ Compared with recorded answers of kube-apiserver in tests/api_behaviour.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 from lab.sandbox.errors import ApiError
 from lab.sandbox.fieldsets import (
@@ -58,7 +59,7 @@ def track_update(new: Object, old: Object | None, writer: Manager, *, walker: Ty
     before = leaves(old, walker, containers=True) if old is not None else {}
     after = leaves(new, walker, containers=True)
     changed, removed = _compare(before, after)
-    mine = next((item for item in managers if item.is_same_writer(writer)), None)
+    mine = next((item for item in managers if item.writer == writer.writer), None)
     others = [item.without(changed | removed, writer.time) for item in managers if item is not mine]
     paths = ((mine.paths if mine else frozenset()) | changed) - removed
     kept = mine if mine is not None and paths == mine.paths else replace(writer, paths=paths)
@@ -79,19 +80,19 @@ def apply(
         _write(created, [replace(writer, paths=frozenset(wanted))])
         return created
     managers = read_managers(live)
-    mine = next((item for item in managers if item.is_same_writer(writer)), None)
+    mine = next((item for item in managers if item.writer == writer.writer), None)
     others = [item for item in managers if item is not mine]
     before = leaves(live, walker)
     merged: Object = _merge(live, config, walker, field="")
     changed, _ = _compare(before, leaves(merged, walker))
     # Remove fields that this manager applied before, omits now, and nobody else owns. A map or list
     # stays while it has any content.
-    needed = {path[:end] for path in _all_paths(others, wanted) for end in range(1, len(path) + 1)}
+    owned = chain(wanted, *(other.paths for other in others))
+    needed = {path[:end] for path in owned for end in range(1, len(path) + 1)}
     dropped = (mine.paths if mine else frozenset()) - needed
     if dropped:
         _prune(merged, dropped, walker)
-    conflicts = [(other, sorted(other.paths & changed)) for other in others]
-    conflicts = [(other, paths) for other, paths in conflicts if paths]
+    conflicts = [(each, sorted(each.paths & changed)) for each in others if each.paths & changed]
     if conflicts and not force:
         raise _conflict(conflicts)
     _, removed = _compare(
@@ -105,17 +106,9 @@ def apply(
 
 
 def _write(obj: Object, managers: Iterable[Manager]) -> None:
-    entries = [manager.entry() for manager in sorted(managers, key=_order) if manager.paths]
-    if entries:
+    meta(obj).pop("managedFields", None)
+    if entries := [each.entry() for each in sorted(managers, key=_order) if each.paths]:
         meta(obj)["managedFields"] = entries
-    else:
-        meta(obj).pop("managedFields", None)
-
-
-def _all_paths(managers: Iterable[Manager], wanted: Leaves) -> Iterator[Path]:
-    yield from wanted
-    for manager in managers:
-        yield from manager.paths
 
 
 def _order(manager: Manager) -> tuple[str, ...]:
@@ -139,10 +132,8 @@ def _conflict(conflicts: list[tuple[Manager, list[Path]]]) -> ApiError:
         using = f" using {version}" if manager.operation == "Update" else ""
         who = f'"{manager.name}"{subresource}{using}'
         fields = [readable(path) for path in paths]
-        causes += [
-            {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field}
-            for field in fields
-        ]
+        why = {"reason": "FieldManagerConflict", "message": f"conflict with {who}"}
+        causes += [{**why, "field": field} for field in fields]
         if len(fields) == 1:
             parts.append(f"conflict with {who}: {fields[0]}")
         else:
@@ -230,6 +221,4 @@ def _drop(node: JSON, path: Path, walker: TypeWalker, *, field: str) -> None:
 
 
 def _shallow(value: JSON) -> JSON:
-    if isinstance(value, dict):
-        return dict(value)
-    return list(value) if isinstance(value, list) else value
+    return value.copy() if isinstance(value, dict | list) else value

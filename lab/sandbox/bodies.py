@@ -1,12 +1,11 @@
-"""Request bodies: JSON, YAML and a little protobuf, and whether they fit the path.
+"""Request bodies: JSON and a little protobuf, and whether they fit the path.
 
 kubectl always sends delete options, access reviews and the small objects of `kubectl create` as
 protobuf.
 """
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import TypeAlias
 
 import msgspec
 
@@ -15,92 +14,69 @@ from lab.sandbox.metadata import type_error
 from lab.sandbox.objects import JSON, Object, decode, dig, meta, name_of
 from lab.sandbox.patching import PATCH_TYPES, PatchType
 from lab.sandbox.resources import Resource
-from reporter.yaml_reader import reading
-from reporter.yaml_reader.limits import Unreadable
-from reporter.yaml_reader.reading import decoded
 
 _MAGIC = b"k8s\0"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_RESOURCE_ATTRIBUTES = {
-    1: "namespace",
-    2: "verb",
-    3: "group",
-    4: "version",
-    5: "resource",
-    6: "subresource",
-    7: "name",
+
+_Message: TypeAlias = "dict[int, tuple[str, _Message | None]]"
+"""The names of fields by their numbers; of a message also its own fields, else it is a text."""
+
+
+def _texts(*names: str) -> _Message:
+    """Return a message of texts with the numbers 1, 2 and so on; an empty name is skipped."""
+    return {number: (name, None) for number, name in enumerate(names, 1) if name}
+
+
+_MAP: _Message = {}
+_METADATA: _Message = {
+    **_texts("name", "generateName", "namespace", "", "uid", "resourceVersion"),
+    11: ("labels", _MAP),
+    12: ("annotations", _MAP),
 }
-_METADATA = {1: "name", 2: "generateName", 3: "namespace", 5: "uid", 6: "resourceVersion"}
+_RESOURCE = _texts("namespace", "verb", "group", "version", "resource", "subresource", "name")
+_ASKED: _Message = {
+    1: ("resourceAttributes", _RESOURCE),
+    2: ("nonResourceAttributes", _texts("path", "verb")),
+}
+_KINDS: dict[str, _Message] = {
+    "DeleteOptions": {},
+    "SelfSubjectAccessReview": {2: ("spec", _ASKED)},
+    "Namespace": {1: ("metadata", _METADATA)},
+    "ServiceAccount": {1: ("metadata", _METADATA)},
+    "ConfigMap": {1: ("metadata", _METADATA), 2: ("data", _MAP)},
+}
 
 
 def decode_body(raw: bytes) -> Object:
-    """Decode a request body of one of the supported kinds.
-
-    Raises:
-        ApiError: 415 for any other kind.
-    """
-    refusal = unsupported_media_type(["application/json", "application/yaml"])
+    """Decode a protobuf body of one of the known kinds; ApiError 415 for any other."""
+    refusal = unsupported_media_type(["application/json"])
     if not raw.startswith(_MAGIC):
         raise refusal
     try:
         envelope = dict(_fields(raw[len(_MAGIC) :]))
-        type_meta = dict(_fields(_bytes(envelope.get(1))))
-        body = dict(_fields(_bytes(envelope.get(2))))
+        types = _read(_bytes(envelope.get(1)), _texts("apiVersion", "kind"))
+        kind = _KINDS.get(types.get("kind", ""))
+        if kind is None:
+            raise refusal
+        return {**types, **_read(_bytes(envelope.get(2)), kind)}
     except (IndexError, ValueError):
         raise refusal from None
-    obj: Object = {
-        "apiVersion": _bytes(type_meta.get(1)).decode(),
-        "kind": _bytes(type_meta.get(2)).decode(),
-    }
-    match obj["kind"]:
-        case "DeleteOptions":
-            return obj
-        case "SelfSubjectAccessReview":
-            spec = dict(_fields(_bytes(body.get(2))))
-            obj["spec"] = {}
-            if 1 in spec:
-                asked = dict(_fields(_bytes(spec[1])))
-                obj["spec"]["resourceAttributes"] = {
-                    name: text
-                    for number, name in _RESOURCE_ATTRIBUTES.items()
-                    if (text := _bytes(asked.get(number)).decode())
-                }
-            if 2 in spec:  # noqa: PLR2004 - the number of the field
-                asked = dict(_fields(_bytes(spec[2])))
-                obj["spec"]["nonResourceAttributes"] = {
-                    "path": _bytes(asked.get(1)).decode(),
-                    "verb": _bytes(asked.get(2)).decode(),
-                }
-            return obj
-        case "SelfSubjectRulesReview":
-            spec = dict(_fields(_bytes(body.get(2))))
-            obj["spec"] = {"namespace": _bytes(spec.get(1)).decode()}
-            return obj
-        case "Namespace" | "ServiceAccount" | "ConfigMap":
-            obj["metadata"] = _metadata(_bytes(body.get(1)))
-            if obj["kind"] == "ConfigMap":
-                content = _fields(_bytes(envelope.get(2)))
-                obj["data"] = _string_map(content, 2)
-            return obj
-        case _:
-            raise refusal
 
 
-def _metadata(raw: bytes) -> Object:
-    metadata: Object = {
-        name: text
-        for number, value in _fields(raw)
-        if (name := _METADATA.get(number)) and (text := _bytes(value).decode())
-    }
-    for number, name in ((11, "labels"), (12, "annotations")):
-        if found := _string_map(_fields(raw), number):
-            metadata[name] = found
-    return metadata
-
-
-def _string_map(fields: Iterable[tuple[int, bytes | int]], wanted: int) -> dict[str, str]:
-    entries = [dict(_fields(_bytes(value))) for number, value in fields if number == wanted]
-    return {_bytes(entry.get(1)).decode(): _bytes(entry.get(2)).decode() for entry in entries}
+def _read(raw: bytes, message: _Message) -> Object:
+    """Return the known fields of a message; empty texts are left out."""
+    found: Object = {}
+    for number, value in _fields(raw):
+        name, inner = message.get(number, ("", None))
+        if inner is _MAP:
+            entry = dict(_fields(_bytes(value)))
+            key, text = (_bytes(entry.get(each)).decode() for each in (1, 2))
+            found.setdefault(name, {})[key] = text
+        elif inner is not None:
+            found[name] = _read(_bytes(value), inner)
+        elif name and value:
+            found[name] = _bytes(value).decode()
+    return found
 
 
 def _bytes(value: bytes | int | None) -> bytes:
@@ -140,51 +116,24 @@ _PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 def read_json(raw: bytes) -> JSON:
-    """Decode a JSON body.
-
-    Raises:
-        ApiError: 400.
-    """
+    """Decode a JSON body, or raise ApiError 400."""
     try:
         return decode(raw)
     except msgspec.DecodeError as error:
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type JSON): {error}"
-        ) from None
-
-
-def read_yaml(raw: bytes) -> JSON:
-    """Decode a YAML body, which is usually JSON.
-
-    Raises:
-        ApiError: 400.
-    """
-    try:
-        return decode(raw)
-    except msgspec.DecodeError:
-        pass
-    try:
-        return reading.read_yaml(decoded(raw))
-    except Unreadable as error:
-        raise bad_request(f"error decoding YAML: {error}") from None
+        why = f"the object provided is unrecognized (must be of type JSON): {error}"
+        raise bad_request(why) from None
 
 
 def read_object(raw: bytes, content_type: str) -> Object:
-    """Decode the object in the body of a create, update or delete; empty for no body.
-
-    Raises:
-        ApiError: 400 or 415.
-    """
+    """Decode the object in a body, empty for no body, or raise ApiError 400 or 415."""
     if not raw:
         return {}
     if content_type == _PROTOBUF:
         return decode_body(raw)
     if content_type in {"application/json", "application/octet-stream", ""}:
         found = read_json(raw)
-    elif content_type == "application/yaml":
-        found = read_yaml(raw)
     else:
-        raise unsupported_media_type(["application/json", "application/yaml", _PROTOBUF])
+        raise unsupported_media_type(["application/json", _PROTOBUF])
     if found is None:
         return {}
     if not isinstance(found, dict):
@@ -192,49 +141,12 @@ def read_object(raw: bytes, content_type: str) -> Object:
     return found
 
 
-class _Pairs(dict[str, JSON]):
-    """An object that remembers its duplicate fields."""
-
-    twice: tuple[str, ...] = ()
-
-
-def _pairs(pairs: list[tuple[str, JSON]]) -> _Pairs:
-    found = _Pairs(pairs)
-    if len(found) != len(pairs):
-        counts = Counter(name for name, _ in pairs)
-        found.twice = tuple(name for name, count in counts.items() if count > 1)
-    return found
-
-
-def duplicate_fields(raw: bytes) -> list[str]:
-    """Return the paths of duplicate fields in a JSON body; the last value counts."""
-    try:
-        return list(_duplicates(json.loads(raw, object_pairs_hook=_pairs), ""))
-    except ValueError:
-        # Not JSON; decoding the body will say so.
-        return []
-
-
-def _duplicates(value: JSON, path: str) -> Iterator[str]:
-    if isinstance(value, _Pairs):
-        yield from (f"{path}{name}" for name in value.twice)
-        for name, item in value.items():
-            yield from _duplicates(item, f"{path}{name}.")
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _duplicates(item, f"{path[:-1]}[{index}].")
-
-
 def read_patch(raw: bytes, content_type: str) -> tuple[PatchType, JSON]:
-    """Decode the body of a patch.
-
-    Raises:
-        ApiError: 400 or 415.
-    """
+    """Decode the body of a patch, or raise ApiError 400 or 415."""
     patch_type = PATCH_TYPES.get(content_type)
     if patch_type is None:
         raise unsupported_media_type(list(PATCH_TYPES))
-    return patch_type, read_yaml(raw) if patch_type == "apply" else read_json(raw)
+    return patch_type, read_json(raw)
 
 
 def check_type(resource: Resource, body: JSON) -> None:

@@ -30,34 +30,18 @@ _OWNERS = (_DEPLOYMENTS, _REPLICA_SETS, "statefulsets.apps", "jobs.batch")
 _MANAGER = "kube-controller-manager"
 
 
-class _Subscription:
-    """Passes the changes of one collection to a callback."""
-
-    def __init__(self, callback: Callable[[Change], None]) -> None:
-        self._callback = callback
-
-    def notify(self, change: Change) -> None:
-        self._callback(change)
-
-    def end(self) -> None:
-        pass
-
-
 class Controllers:
-    """Simulates the Deployment controller, the kubelet and the garbage collector.
+    """Simulates the Deployment controller, the kubelet and the garbage collector."""
 
-    Args:
-        sandbox: the sandbox to manage.
-        ready_after_seconds: how long a new pod takes to become ready, by the event loop's clock.
-    """
-
-    def __init__(self, sandbox: Sandbox, *, ready_after_seconds: float = 0.0) -> None:
+    def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._ready_after_seconds = ready_after_seconds
         self._work: asyncio.Queue[Callable[[], None]] = asyncio.Queue()
-        self._subscriptions: list[tuple[str, _Subscription]] = []
+        self._subscriptions = (
+            (_DEPLOYMENTS, self._deployment_changed),
+            ("pods", self._pod_changed),
+            *((owners, self._owner_changed) for owners in _OWNERS),
+        )
         self._task: asyncio.Task[None] | None = None
-        self._timers: set[asyncio.TimerHandle] = set()
         self._managed: set[str] = set()
         self._templates: dict[str, str] = {}
         self._addresses = 0
@@ -66,29 +50,19 @@ class Controllers:
         for deployment in self._sandbox.list(_DEPLOYMENTS):
             wanted = dig(deployment, "spec", "replicas")
             if wanted and len(self._pods_of(deployment)) == wanted:
-                self._adopt(deployment)
-        self._subscribe(_DEPLOYMENTS, self._deployment_changed)
-        self._subscribe("pods", self._pod_changed)
-        for owners in _OWNERS:
-            self._subscribe(owners, self._owner_changed)
+                self._managed.add(meta(deployment)["uid"])
+                self._templates[meta(deployment)["uid"]] = template_hash(deployment)
+        for collection, subscriber in self._subscriptions:
+            self._sandbox.storage.collection(collection).subscribers.append(subscriber)
         self._task = asyncio.create_task(self._run(), name="sandbox-controllers")
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for collection, subscription in self._subscriptions:
-            self._sandbox.storage.collection(collection).subscribers.remove(subscription)
-        self._subscriptions.clear()
-        for timer in self._timers:
-            timer.cancel()
+        for collection, subscriber in self._subscriptions:
+            self._sandbox.storage.collection(collection).subscribers.remove(subscriber)
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-
-    def _subscribe(self, collection: str, callback: Callable[[Change], None]) -> None:
-        subscription = _Subscription(callback)
-        self._sandbox.storage.collection(collection).subscribers.append(subscription)
-        self._subscriptions.append((collection, subscription))
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def settled(self) -> None:
         """Wait until all changes so far have been handled."""
@@ -102,7 +76,9 @@ class Controllers:
                 job()
             self._work.task_done()
 
-    def _deployment_changed(self, change: Change) -> None:
+    def _deployment_changed(self, change: Change | None) -> None:
+        if change is None:
+            return
         if change.type == "DELETED":
             self._managed.discard(change.new.uid)
             return
@@ -118,11 +94,12 @@ class Controllers:
             self._templates.setdefault(change.new.uid, template_hash(old))
         self._work.put_nowait(lambda: self._reconcile(change.new.key))
 
-    def _pod_changed(self, change: Change) -> None:
-        self._work.put_nowait(lambda: self._follow_pod(change))
+    def _pod_changed(self, change: Change | None) -> None:
+        if change is not None:
+            self._work.put_nowait(lambda: self._follow_pod(change))
 
-    def _owner_changed(self, change: Change) -> None:
-        if change.type == "DELETED":
+    def _owner_changed(self, change: Change | None) -> None:
+        if change is not None and change.type == "DELETED":
             self._work.put_nowait(lambda: self._collect(change.new.uid))
 
     def _collect(self, owner: str) -> None:
@@ -135,11 +112,6 @@ class Controllers:
             selects = selector_of(deployment)
             if meta(deployment)["uid"] in self._managed and selects.matches(change.new.labels):
                 self._reconcile(Key(namespace_of(deployment), name_of(deployment)))
-
-    def _adopt(self, deployment: Object) -> None:
-        uid = meta(deployment)["uid"]
-        self._managed.add(uid)
-        self._templates[uid] = template_hash(deployment)
 
     def _pods_of(self, deployment: Object) -> list[Object]:
         selects = selector_of(deployment)
@@ -178,7 +150,6 @@ class Controllers:
     def _write_status(
         self, deployment: Object, replica_set: Object, wanted: int, *, rollout: bool
     ) -> None:
-        namespace, name = namespace_of(deployment), name_of(deployment)
         pods = self._pods_of(deployment)
         ready = sum(map(is_ready, pods))
         status = deployment_status(
@@ -189,49 +160,38 @@ class Controllers:
             rollout=rollout,
         )
         counts = _replica_counts(len(pods), ready)
-        self._patch(_REPLICA_SETS, replica_set, {"spec": {"replicas": wanted}})
-        self._patch(_REPLICA_SETS, replica_set, {"status": counts}, subresource="status")
+        self._patch_replica_set(replica_set, wanted, counts)
         # Zero counts must be removed, which a merge patch does only for explicit nulls.
         old = dig(deployment, "status") or {}
         gone = {key: None for key in old if key not in status}
-        self._sandbox.patch(
-            _DEPLOYMENTS,
-            name,
-            {"status": {**gone, **status}},
-            namespace=namespace,
-            subresource="status",
-            manager=_MANAGER,
+        self._patch_status(_DEPLOYMENTS, deployment, {**gone, **status})
+
+    def _patch_status(self, resource: str, obj: Object, status: Object) -> None:
+        place = namespace_of(obj)
+        self._sandbox.patch_status(
+            resource, name_of(obj), status, namespace=place, manager=_MANAGER
         )
 
-    def _patch(self, resource: str, obj: Object, patch: JSON, *, subresource: str = "") -> None:
-        self._sandbox.patch(
-            resource,
-            name_of(obj),
-            patch,
-            namespace=namespace_of(obj),
-            subresource=subresource,
-            manager=_MANAGER,
-        )
+    def _patch_replica_set(self, obj: Object, wanted: int, counts: Object) -> None:
+        patch, place = {"spec": {"replicas": wanted}}, namespace_of(obj)
+        self._sandbox.patch(_REPLICA_SETS, name_of(obj), patch, namespace=place, manager=_MANAGER)
+        self._patch_status(_REPLICA_SETS, obj, counts)
 
     def _replica_set(self, deployment: Object, *, fresh: bool) -> Object:
         namespace, uid = namespace_of(deployment), meta(deployment)["uid"]
         wanted = replica_set_of(deployment)
-        owned = [
-            found
+        owned = {
+            name_of(found): found
             for found in self._sandbox.list(_REPLICA_SETS, namespace=namespace)
             if any(ref.get("uid") == uid for ref in meta(found).get("ownerReferences") or ())
-        ]
-        for found in owned:
-            if name_of(found) == name_of(wanted):
-                return found
+        }
+        if name_of(wanted) in owned:
+            return owned[name_of(wanted)]
         if owned and not fresh:
             # A loaded ReplicaSet, with a name from another controller.
-            return max(owned, key=lambda found: dig(found, "spec", "replicas") or 0)
-        for found in owned:
-            self._patch(_REPLICA_SETS, found, {"spec": {"replicas": 0}})
-            self._patch(
-                _REPLICA_SETS, found, {"status": _replica_counts(0, 0)}, subresource="status"
-            )
+            return max(owned.values(), key=lambda found: dig(found, "spec", "replicas") or 0)
+        for found in owned.values():
+            self._patch_replica_set(found, 0, _replica_counts(0, 0))
         return self._sandbox.create(wanted)
 
     def _start_pod(self, replica_set: Object) -> None:
@@ -240,19 +200,9 @@ class Controllers:
         pod = self._sandbox.create(pod_of(replica_set, node))
         self._addresses += 1
         address = f"127.244.{self._addresses // 250 % 250}.{self._addresses % 250 + 1}"
-        if not self._ready_after_seconds:
-            self._make_ready(pod, address)
-            return
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(
-            self._ready_after_seconds, self._work.put_nowait, lambda: self._make_ready(pod, address)
-        )
-        self._timers.add(timer)
-
-    def _make_ready(self, pod: Object, address: str) -> None:
         now = format_time(self._sandbox.storage.clock())
         status = running_status(pod, now=now, address=address)
-        self._patch("pods", pod, {"status": status}, subresource="status")
+        self._patch_status("pods", pod, status)
 
 
 def _replica_counts(total: int, ready: int) -> Object:
@@ -269,7 +219,6 @@ def _replica_counts(total: int, ready: int) -> Object:
 async def running(
     documents: Iterable[JSON] = (),
     *,
-    host: str = "127.0.0.1",
     port: int = 0,
     kubeconfig_path: Path | None = None,
     controllers: bool = True,
@@ -277,7 +226,7 @@ async def running(
 ) -> AsyncIterator[Sandbox]:
     sandbox = Sandbox(token=token)
     sandbox.load(documents)
-    await sandbox.start(host, port)
+    await sandbox.start(port)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(sandbox.stop)
         if kubeconfig_path is not None:

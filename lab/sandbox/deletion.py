@@ -15,6 +15,11 @@ from lab.sandbox.resources import CRD_COLLECTION, Registry, Resource, custom_res
 from lab.sandbox.storage import Stored
 
 _IMMORTAL = frozenset({"default", "kube-public", "kube-system"})
+_ACCEPTED = (
+    ("NamesAccepted", "NoConflicts", "no conflicts found"),
+    ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
+)
+"""Type, reason and message of the conditions of a CustomResourceDefinition that is served."""
 
 
 class Deletion:
@@ -27,30 +32,24 @@ class Deletion:
         operations.reactions.append(self._react)
         operations.prepare_crd = self._prepare_crd
 
-    def delete(
-        self, at: ResourceRequest, *, options: Object | None = None, dry_run: bool = False
-    ) -> tuple[Stored, bool]:
+    def delete(self, at: ResourceRequest, *, options: Object | None = None) -> tuple[Stored, bool]:
         """Delete an object; the second value says whether it is gone."""
-        resource, name = at.resource, at.name
         stored = self._operations.find(at)
-        self._check_preconditions(resource, stored, options or {})
-        if resource.collection == "namespaces" and name in _IMMORTAL:
-            raise forbidden("", "namespaces", name, cause="this namespace may not be deleted")
-        if dry_run:
-            return stored, True
-        return self._delete(resource, stored)
+        self._check_preconditions(at.resource, stored, options or {})
+        if at.resource.name == "namespaces" and at.name in _IMMORTAL:
+            raise forbidden("", "namespaces", at.name, cause="this namespace may not be deleted")
+        return self._delete(at.resource, stored)
 
     def delete_each(self, resource: Resource, targets: Iterable[Stored]) -> None:
-        """Delete a collection's objects."""
         for stored in targets:
             self._delete(resource, stored)
 
     def _delete(self, resource: Resource, stored: Stored) -> tuple[Stored, bool]:
         obj = stored.decode(resource.api_version, resource.kind)
         holds = meta(obj).get("finalizers")
-        if resource.collection == "namespaces":
+        if resource.name == "namespaces":
             holds = True
-        elif resource.collection == CRD_COLLECTION:
+        elif resource.name == CRD_COLLECTION:
             holds = holds or self._instances(stored.key.name)
         if not holds:
             return self._operations.remove(resource, stored), True
@@ -59,85 +58,80 @@ class Deletion:
             meta(obj)["deletionGracePeriodSeconds"] = 0
             if meta(obj).get("generation"):
                 meta(obj)["generation"] += 1
-            if resource.collection == "namespaces":
+            if resource.name == "namespaces":
                 obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
-            stored = self._storage.write(resource.collection, obj)
-        if resource.collection == "namespaces":
+            stored = self._storage.write(resource.name, obj)
+        if resource.name == "namespaces":
             self._empty_namespace(stored.key.name)
-        elif resource.collection == CRD_COLLECTION:
+        elif resource.name == CRD_COLLECTION:
             self._delete_instances(stored.key.name)
-        left = self._storage.get(resource.collection, stored.key.namespace, stored.key.name)
+        left = self._storage.get(resource.name, stored.key.namespace, stored.key.name)
         return left or stored, left is None
 
     @staticmethod
     def _check_preconditions(resource: Resource, stored: Stored, options: Object) -> None:
         wanted = options.get("preconditions") or {}
-        uid, version = wanted.get("uid"), wanted.get("resourceVersion")
-        cause = ""
-        if uid and uid != stored.uid:
-            cause = (
-                f"the UID in the precondition ({uid}) does not match the UID in record"
-                f" ({stored.uid}). The object might have been deleted and then recreated"
-            )
-        elif version and version != str(stored.version):
-            cause = (
-                f"the ResourceVersion in the precondition ({version}) does not match the"
-                f" ResourceVersion in record ({stored.version}). The object might have been modified"
-            )
-        if cause:
-            raise conflict(resource.group, resource.kind, stored.key.name, cause=cause)
+        for field, named, found, happened in (
+            ("uid", "UID", stored.uid, "deleted and then recreated"),
+            ("resourceVersion", "ResourceVersion", str(stored.version), "modified"),
+        ):
+            given = wanted.get(field)
+            if given and given != found:
+                cause = (
+                    f"the {named} in the precondition ({given}) does not match the {named} in "
+                    f"record ({found}). The object might have been {happened}"
+                )
+                raise conflict(resource.group, resource.kind, stored.key.name, cause=cause)
 
     def _empty_namespace(self, name: str) -> None:
         for collection in list(self._storage.collections.values()):
-            resource = self._registry.primary(collection.name)
+            resource = self._registry.by_name(collection.name)
             if resource is not None and resource.namespaced:
                 self.delete_each(resource, list(collection.range(name)))
         self._finish_namespace(name)
 
     def _finish_namespace(self, name: str) -> None:
-        stored = self._storage.get("namespaces", "", name)
-        resource = self._registry.primary("namespaces")
+        """Remove a namespace that is being deleted once it is empty."""
+        collections = self._storage.collections.values()
+        if not any(next(each.range(name), None) for each in collections):
+            self._finish("namespaces", name)
+
+    def _finish_crd(self, name: str) -> None:
+        if not self._instances(name):
+            self._finish(CRD_COLLECTION, name)
+
+    def _finish(self, collection: str, name: str) -> None:
+        """Remove an object whose deletion only waits for what it contains."""
+        stored = self._storage.get(collection, "", name)
+        resource = self._registry.by_name(collection)
         if stored is None or resource is None:
             return
-        obj = stored.decode("v1", "Namespace")
-        if not meta(obj).get("deletionTimestamp") or meta(obj).get("finalizers"):
-            return
-        for collection in self._storage.collections.values():
-            if next(collection.range(name), None) is not None:
-                return
-        self._operations.remove(resource, stored)
+        metadata = meta(stored.decode(resource.api_version, resource.kind))
+        if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
+            self._operations.remove(resource, stored)
 
     def _instances(self, collection: str) -> list[Stored]:
         return list(self._storage.collection(collection).range())
 
     def _delete_instances(self, collection: str) -> None:
-        resource = self._registry.primary(collection)
+        resource = self._registry.by_name(collection)
         if resource is not None:
             self.delete_each(resource, self._instances(collection))
         self._finish_crd(collection)
 
-    def _finish_crd(self, name: str) -> None:
-        stored = self._storage.get(CRD_COLLECTION, "", name)
-        resource = self._registry.primary(CRD_COLLECTION)
-        if stored is None or resource is None or self._instances(name):
-            return
-        obj = stored.decode(resource.api_version, resource.kind)
-        if meta(obj).get("deletionTimestamp") and not meta(obj).get("finalizers"):
-            self._operations.remove(resource, stored)
-
     def _react(self, resource: Resource, new: Stored, old: Stored | None) -> None:
-        current = self._storage.get(resource.collection, new.key.namespace, new.key.name)
-        if resource.collection == CRD_COLLECTION:
+        current = self._storage.get(resource.name, new.key.namespace, new.key.name)
+        if resource.name == CRD_COLLECTION:
             self._serve(new.key.name, new if current is not None else None, old)
         elif current is None:
             if resource.namespaced:
                 self._finish_namespace(new.key.namespace)
             if resource.custom:
-                self._finish_crd(resource.collection)
+                self._finish_crd(resource.name)
 
     def _serve(self, name: str, new: Stored | None, old: Stored | None) -> None:
         """Start, change or stop serving a custom kind."""
-        resource = self._registry.primary(CRD_COLLECTION)
+        resource = self._registry.by_name(CRD_COLLECTION)
         if resource is None:
             return
         before = self._spec(resource, old) if old is not None else None
@@ -145,7 +139,7 @@ class Deletion:
         if before == after:
             return
         collection = self._storage.collection(name)
-        self._registry.remove_collection(name)
+        self._registry.remove(name)
         if new is not None:
             for served in custom_resources(new.decode(resource.api_version, resource.kind)):
                 self._registry.add(served)
@@ -166,26 +160,19 @@ class Deletion:
         if old is not None and spec == old.get("spec") and status.get("conditions"):
             return
         versions = [item.get("name") for item in spec.get("versions") or () if item.get("storage")]
-        conditions = status.get("conditions") or [
+        accepted = [
             {
-                "type": "NamesAccepted",
+                "type": kind,
                 "status": "True",
                 "lastTransitionTime": now,
-                "reason": "NoConflicts",
-                "message": "no conflicts found",
-            },
-            {
-                "type": "Established",
-                "status": "True",
-                "lastTransitionTime": now,
-                "reason": "InitialNamesAccepted",
-                "message": "the initial names have been accepted",
-            },
+                "reason": reason,
+                "message": text,
+            }
+            for kind, reason, text in _ACCEPTED
         ]
-        stored_versions = list(status.get("storedVersions") or ())
-        stored_versions += [item for item in versions if item not in stored_versions]
+        stored = list(status.get("storedVersions") or ())
         crd["status"] = {
-            "conditions": conditions,
+            "conditions": status.get("conditions") or accepted,
             "acceptedNames": spec.get("names") or {},
-            "storedVersions": stored_versions,
+            "storedVersions": [*stored, *(item for item in versions if item not in stored)],
         }

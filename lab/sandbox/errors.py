@@ -1,7 +1,7 @@
 """Failures in the API server's form: Status objects with code, reason and details."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from lab.sandbox.objects import JSON, Object, encode
 
@@ -11,8 +11,6 @@ OPTIMISTIC_LOCK = (
 
 
 class ApiError(Exception):
-    """The request fails and is answered by a Status object."""
-
     def __init__(
         self,
         code: int,
@@ -20,7 +18,7 @@ class ApiError(Exception):
         message: str,
         *,
         details: Object | None = None,
-        metadata: Object | None = None,
+        resume: str = "",
         retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
@@ -28,15 +26,14 @@ class ApiError(Exception):
         self.reason = reason
         self.message = message
         self.details = details
-        self.metadata = metadata or {}
+        self.resume = resume
         self.retry_after = retry_after
 
     def status(self) -> Object:
-        """Return the Status object of this failure."""
         status: Object = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": self.metadata,
+            "metadata": {"continue": self.resume} if self.resume else {},
             "status": "Failure",
             "message": self.message,
         }
@@ -44,8 +41,7 @@ class ApiError(Exception):
             status["reason"] = self.reason
         if self.details is not None:
             status["details"] = self.details
-        status["code"] = self.code
-        return status
+        return {**status, "code": self.code}
 
 
 class UnknownPathError(Exception):
@@ -54,9 +50,9 @@ class UnknownPathError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One refused field; `kind` is the cause's reason, such as FieldValueInvalid."""
+    """One refused field; `reason` is that of the cause, such as FieldValueInvalid."""
 
-    kind: str
+    reason: str
     field: str
     message: str
 
@@ -70,9 +66,8 @@ def invalid_value(field: str, value: JSON, detail: str) -> FieldError:
 
 
 def required_value(field: str, detail: str = "") -> FieldError:
-    return FieldError(
-        "FieldValueRequired", field, "Required value" + (f": {detail}" if detail else "")
-    )
+    message = f"Required value: {detail}" if detail else "Required value"
+    return FieldError("FieldValueRequired", field, message)
 
 
 def forbidden_value(field: str, detail: str) -> FieldError:
@@ -81,17 +76,19 @@ def forbidden_value(field: str, detail: str) -> FieldError:
 
 
 def unsupported_value(field: str, value: JSON, allowed: Sequence[JSON]) -> FieldError:
-    """Return the error of a field with a value outside its enumeration."""
     names = ", ".join(f'"{item}"' for item in allowed)
-    return FieldError(
-        "FieldValueNotSupported",
-        field,
-        f"Unsupported value: {encode(value).decode()}: supported values: {names}",
-    )
+    detail = f"{encode(value).decode()}: supported values: {names}"
+    return FieldError("FieldValueNotSupported", field, f"Unsupported value: {detail}")
 
 
-def _qualified(name: str, group: str) -> str:
-    return f"{name}.{group}" if group else name
+def invalid(group: str, kind: str, name: str, *, errors: Sequence[FieldError]) -> ApiError:
+    unique = list(dict.fromkeys(errors))
+    text = ", ".join(map(str, unique))
+    after = f' "{name}" is invalid: {f"[{text}]" if len(unique) > 1 else text}'
+    error = _about(422, "Invalid", (group, kind, ""), after=after)
+    details = _details(group, kind, name)
+    error.details = {**details, "causes": [asdict(each) for each in unique]}
+    return error
 
 
 def _details(group: str, kind: str, name: str) -> Object:
@@ -99,38 +96,20 @@ def _details(group: str, kind: str, name: str) -> Object:
     return {key: value for key, value in details.items() if value}
 
 
-def invalid(group: str, kind: str, name: str, *, errors: Sequence[FieldError]) -> ApiError:
-    """422: the object breaks rules of its kind."""
-    unique = list(dict.fromkeys(errors))
-    text = ", ".join(str(error) for error in unique)
-    if len(unique) > 1:
-        text = f"[{text}]"
-    details = _details(group, kind, name)
-    details["causes"] = [
-        {"reason": error.kind, "message": error.message, "field": error.field} for error in unique
-    ]
-    return ApiError(
-        422, "Invalid", f'{_qualified(kind, group)} "{name}" is invalid: {text}', details=details
-    )
-
-
 def _about(
     code: int, reason: str, place: tuple[str, str, str], *, before: str = "", after: str
 ) -> ApiError:
     """Return a failure with texts around the object: its group, its plural or kind, its name."""
     group, plural, name = place
-    shown = f'{_qualified(plural, group)} "{name}"' if name else _qualified(plural, group)
-    details = _details(group, plural, name)
-    return ApiError(code, reason, f"{before}{shown}{after}", details=details)
+    shown = (f"{plural}.{group}" if group else plural) + (f' "{name}"' if name else "")
+    return ApiError(code, reason, f"{before}{shown}{after}", details=_details(*place))
 
 
 def not_found(group: str, plural: str, name: str) -> ApiError:
-    """404: no such object."""
     return _about(404, "NotFound", (group, plural, name), after=" not found")
 
 
 def already_exists(group: str, plural: str, name: str) -> ApiError:
-    """409: the object to create exists."""
     return _about(409, "AlreadyExists", (group, plural, name), after=" already exists")
 
 
@@ -148,12 +127,11 @@ def forbidden(group: str, plural: str, name: str, *, cause: str) -> ApiError:
 def unreadable_patch(why: str) -> ApiError:
     """422: the patched object cannot be decoded; a real server quotes all of it."""
     error = invalid_value("patch", "<object>", why)
-    cause = {"reason": error.kind, "message": error.message, "field": error.field}
-    return ApiError(422, "Invalid", f' "" is invalid: {error}', details={"causes": [cause]})
+    causes = {"causes": [asdict(error)]}
+    return ApiError(422, "Invalid", f' "" is invalid: {error}', details=causes)
 
 
 def bad_request(message: str) -> ApiError:
-    """400: the request cannot be understood."""
     return ApiError(400, "BadRequest", message)
 
 
@@ -166,60 +144,40 @@ class DecodeError(ApiError):
         self.why = why
 
 
-def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:
+def invalid_options(kind: str, error: FieldError) -> ApiError:
     """422: query parameters that contradict each other."""
-    return invalid("meta.k8s.io", kind, "", errors=errors)
+    return invalid("meta.k8s.io", kind, "", errors=[error])
 
 
 def expired(message: str, *, resume: str = "") -> ApiError:
-    """410: the requested version has been compacted."""
-    return ApiError(410, "Expired", message, metadata={"continue": resume} if resume else {})
+    return ApiError(410, "Expired", message, resume=resume)
 
 
 def too_large(asked: int, current: int, *, retry: bool = True) -> ApiError:
     """504: the server has not reached the requested version."""
-    details: Object = {
-        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
-        **({"retryAfterSeconds": 1} if retry else {}),
-    }
-    return ApiError(
-        504,
-        "Timeout",
-        f"Timeout: Too large resource version: {asked}, current: {current}",
-        details=details,
-        retry_after=1 if retry else None,
-    )
+    text = "Too large resource version"
+    details: Object = {"causes": [{"reason": "ResourceVersionTooLarge", "message": text}]}
+    if retry:
+        details["retryAfterSeconds"] = 1
+    message = f"Timeout: {text}: {asked}, current: {current}"
+    return ApiError(504, "Timeout", message, details=details, retry_after=1 if retry else None)
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
-    """415: the endpoint does not accept the format of the body."""
-    return ApiError(
-        415,
-        "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: "
-        + ", ".join(accepted),
-    )
+    text = "the body of the request was in an unknown format - accepted media types include: "
+    return ApiError(415, "UnsupportedMediaType", text + ", ".join(accepted))
 
 
 def not_acceptable() -> ApiError:
-    """406: none of the accepted representations is available."""
-    return ApiError(
-        406,
-        "NotAcceptable",
-        "only the following media types are accepted: application/json, application/yaml, "
-        "application/vnd.kubernetes.protobuf",
-    )
+    text = "only the following media types are accepted: application/json, application/yaml, "
+    return ApiError(406, "NotAcceptable", text + "application/vnd.kubernetes.protobuf")
 
 
 def undeclared(namespace: str, name: str, api_version: str, *, kind: str, path: str) -> ApiError:
     """500: the applied object has a field that the schema lacks; the first one is named."""
-    place = f"{namespace}/{name}" if namespace else f"/{name}"
-    return ApiError(
-        500,
-        "",
-        f"failed to create typed patch object ({place}; {api_version}, Kind={kind}): "
-        f".{path}: field not declared in schema",
-    )
+    about = f"({namespace}/{name}; {api_version}, Kind={kind})"
+    text = f"failed to create typed patch object {about}: .{path}: field not declared in schema"
+    return ApiError(500, "", text)
 
 
 def unknown_resource() -> ApiError:
@@ -228,15 +186,9 @@ def unknown_resource() -> ApiError:
 
 
 def method_not_allowed() -> ApiError:
-    """405: the resource exists, the verb does not."""
-    return ApiError(
-        405,
-        "MethodNotAllowed",
-        "the server does not allow this method on the requested resource",
-        details={},
-    )
+    text = "the server does not allow this method on the requested resource"
+    return ApiError(405, "MethodNotAllowed", text, details={})
 
 
 def unauthorized() -> ApiError:
-    """401: the token is missing or wrong."""
     return ApiError(401, "Unauthorized", "Unauthorized")

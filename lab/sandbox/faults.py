@@ -14,9 +14,9 @@ Tests that run a process of their own use the admin path:
 | ``GET``, ``DELETE /_sandbox/requests`` | counters of requests and the latest of them |
 """
 
-import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from http import HTTPStatus
+from itertools import count
 from typing import Literal, TypeVar
 
 import msgspec
@@ -76,49 +76,35 @@ class InjectedFault(
         )
 
 
-@dataclass(eq=False, slots=True)
-class OpenWatch:
-    """A watch that is being served."""
-
-    request: ResourceRequest
-    path: str
-    watch: Watch
-    transport: asyncio.Transport | None
-
-
 class Faults:
-    """The active faults, and the means to disturb open watches."""
-
     def __init__(self, storage: Storage) -> None:
+        self.active: dict[int, InjectedFault] = {}
+        """By their number."""
+
+        self.open: set[Watch] = set()
         self._storage = storage
-        self._active: dict[int, InjectedFault] = {}
         self._left: dict[int, int] = {}
-        self._next = 1
-        self._open: set[OpenWatch] = set()
+        self._numbers = count(1)
 
     def add(self, fault: InjectedFault) -> int:
-        number = self._next
-        self._next += 1
-        self._active[number] = fault
+        number = next(self._numbers)
+        self.active[number] = fault
         if fault.times is not None:
             self._left[number] = fault.times
         return number
 
     def remove(self, number: int) -> None:
-        self._active.pop(number, None)
+        self.active.pop(number, None)
         self._left.pop(number, None)
 
     def clear(self) -> None:
-        self._active.clear()
+        self.active.clear()
         self._left.clear()
-
-    def active(self) -> dict[int, InjectedFault]:
-        return dict(self._active)
 
     def take(self, path: str, request: ResourceRequest | None) -> list[InjectedFault]:
         """Return the faults that hit a request, and count it against their `times`."""
         hits = []
-        for number, fault in list(self._active.items()):
+        for number, fault in list(self.active.items()):
             if fault.action == "silent" or not fault.matches(path, request):
                 continue
             hits.append(fault)
@@ -132,50 +118,32 @@ class Faults:
         """Return whether a watch must not send anything more."""
         return any(
             fault.action == "silent" and fault.matches(path, request)
-            for fault in self._active.values()
+            for fault in self.active.values()
         )
 
     def compact(self, resource: str | None = None) -> None:
         """Let every version that clients have seen expire, of one resource or of all."""
-        self._storage.compact(None if resource is None else [self._collection(resource)])
+        self._storage.compact(None if resource is None else [resource])
 
     def cut_watches(self, resource: str | None = None) -> int:
         """Drop the connections of open watches in mid-stream; return their number."""
-        count = 0
-        for opened in list(self._matching(resource)):
-            if opened.transport is not None:
-                opened.transport.abort()
-                count += 1
-        return count
+        transports = [each.transport for each in self._matching(resource) if each.transport]
+        for transport in transports:
+            transport.abort()
+        return len(transports)
 
     def end_watches(self, resource: str | None = None) -> int:
         """End open watches cleanly, like the server at their timeout; return their number."""
-        found = list(self._matching(resource))
+        found = self._matching(resource)
         for opened in found:
-            opened.watch.end()
+            opened.notify()
         return len(found)
 
     def open_watches(self, resource: str | None = None) -> int:
-        return sum(1 for _ in self._matching(resource))
+        return len(self._matching(resource))
 
-    def opened(self, watch: OpenWatch) -> None:
-        self._open.add(watch)
-
-    def closed(self, watch: OpenWatch) -> None:
-        self._open.discard(watch)
-
-    def _matching(self, resource: str | None) -> Iterator[OpenWatch]:
-        for opened in self._open:
-            if resource is None or opened.request.resource.name == resource:
-                yield opened
-
-    @staticmethod
-    def _collection(resource: str) -> str:
-        return "events" if resource == "events.events.k8s.io" else resource
-
-
-PREFIX = "/_sandbox"
-_T = TypeVar("_T")
+    def _matching(self, resource: str | None) -> list[Watch]:
+        return [each for each in self.open if resource in {None, each.resource.name}]
 
 
 class AccessSettings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -186,97 +154,62 @@ class AccessSettings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Admin:
+    """Answers the requests below `/_sandbox/`."""
+
     def __init__(self, faults: Faults, access: Access, request_log: RequestLog) -> None:
         self._faults = faults
         self._access = access
         self._log = request_log
 
-    def routes(self) -> list[web.AbstractRouteDef]:
-        return [
-            web.get(f"{PREFIX}/faults", self._list_faults),
-            web.post(f"{PREFIX}/faults", self._add_fault),
-            web.delete(f"{PREFIX}/faults", self._clear_faults),
-            web.delete(PREFIX + r"/faults/{number:\d+}", self._remove_fault),
-            web.get(f"{PREFIX}/watches", self._count_watches),
-            web.post(f"{PREFIX}/watches/cut", self._cut_watches),
-            web.post(f"{PREFIX}/watches/end", self._end_watches),
-            web.post(f"{PREFIX}/compact", self._compact),
-            web.get(f"{PREFIX}/access", self._get_access),
-            web.put(f"{PREFIX}/access", self._set_access),
-            web.delete(f"{PREFIX}/access", self._reset_access),
-            web.get(f"{PREFIX}/requests", self._get_requests),
-            web.delete(f"{PREFIX}/requests", self._clear_requests),
-        ]
+    async def handle(self, request: web.Request) -> web.Response:
+        raw, resource = await request.read(), request.query.get("resource")
+        path, _, number = request.match_info["path"].partition("/")
+        faults = self._faults
+        acts: dict[tuple[str, str], Callable[[], JSON]] = {
+            ("GET", "faults"): self._list,
+            ("POST", "faults"): lambda: {"id": faults.add(_read(raw, InjectedFault))},
+            ("DELETE", "faults"): lambda: faults.remove(int(number)) if number else faults.clear(),
+            ("GET", "watches"): lambda: {"open": faults.open_watches(resource)},
+            ("POST", "watches/cut"): lambda: {"cut": faults.cut_watches(resource)},
+            ("POST", "watches/end"): lambda: {"ended": faults.end_watches(resource)},
+            ("POST", "compact"): lambda: faults.compact(resource),
+            ("GET", "access"): lambda: AccessSettings(
+                grants=self._access.grants, denials=self._access.denials
+            ),
+            ("PUT", "access"): lambda: self._set_access(_read(raw, AccessSettings)),
+            ("DELETE", "access"): self._access.reset,
+            ("GET", "requests"): self._requests,
+            ("DELETE", "requests"): self._log.clear,
+        }
+        wanted = path if number.isdecimal() else request.match_info["path"]
+        act = acts.get((request.method, wanted))
+        if act is None:
+            raise web.HTTPNotFound
+        found = act()
+        created = request.method == "POST" and wanted == "faults"
+        return web.Response(
+            status=HTTPStatus.CREATED if created else HTTPStatus.OK,
+            body=encode({} if found is None else found),
+            content_type="application/json",
+        )
 
-    async def _list_faults(self, _request: web.Request) -> web.Response:
-        active = self._faults.active()
-        return _json([{"id": number, **_plain(fault)} for number, fault in active.items()])
+    def _list(self) -> JSON:
+        active = self._faults.active.items()
+        return [{"id": number, **msgspec.to_builtins(fault)} for number, fault in active]
 
-    async def _add_fault(self, request: web.Request) -> web.Response:
-        fault = _read(await request.read(), InjectedFault)
-        return _json({"id": self._faults.add(fault)}, 201)
+    def _set_access(self, settings: AccessSettings) -> None:
+        self._access.grants, self._access.denials = settings.grants, settings.denials
 
-    async def _clear_faults(self, _request: web.Request) -> web.Response:
-        self._faults.clear()
-        return _json({})
-
-    async def _remove_fault(self, request: web.Request) -> web.Response:
-        self._faults.remove(int(request.match_info["number"]))
-        return _json({})
-
-    async def _count_watches(self, request: web.Request) -> web.Response:
-        return _json({"open": self._faults.open_watches(request.query.get("resource"))})
-
-    async def _cut_watches(self, request: web.Request) -> web.Response:
-        return _json({"cut": self._faults.cut_watches(request.query.get("resource"))})
-
-    async def _end_watches(self, request: web.Request) -> web.Response:
-        return _json({"ended": self._faults.end_watches(request.query.get("resource"))})
-
-    async def _compact(self, request: web.Request) -> web.Response:
-        self._faults.compact(request.query.get("resource"))
-        return _json({})
-
-    async def _get_access(self, _request: web.Request) -> web.Response:
-        settings = AccessSettings(grants=self._access.grants, denials=self._access.denials)
-        return _json(_plain(settings))
-
-    async def _set_access(self, request: web.Request) -> web.Response:
-        settings = _read(await request.read(), AccessSettings)
-        self._access.grants = settings.grants
-        self._access.denials = settings.denials
-        return _json({})
-
-    async def _reset_access(self, _request: web.Request) -> web.Response:
-        self._access.reset()
-        return _json({})
-
-    async def _get_requests(self, _request: web.Request) -> web.Response:
+    def _requests(self) -> JSON:
+        names = ("method", "verb", "resource", "code")
         counters = [
-            {"method": method, "verb": verb, "resource": resource, "code": code, "count": count}
-            for (method, verb, resource, code), count in sorted(self._log.counters.items())
+            {**dict(zip(names, key, strict=True)), "count": count}
+            for key, count in sorted(self._log.counters.items())
         ]
-        recent = [
-            {
-                "method": item.method,
-                "verb": item.verb,
-                "resource": item.resource,
-                "namespace": item.namespace,
-                "name": item.name,
-                "code": item.code,
-                "path": item.path,
-            }
-            for item in self._log.recent
-        ]
-        return _json({"total": self._log.count(), "counters": counters, "recent": recent})
-
-    async def _clear_requests(self, _request: web.Request) -> web.Response:
-        self._log.clear()
-        return _json({})
+        return {"total": self._log.count(), "counters": counters, "recent": [*self._log.recent]}
 
 
-def _plain(value: msgspec.Struct) -> JSON:
-    return msgspec.to_builtins(value)
+_T = TypeVar("_T")
 
 
 def _read(raw: bytes, kind: type[_T]) -> _T:
@@ -284,7 +217,3 @@ def _read(raw: bytes, kind: type[_T]) -> _T:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.DecodeError as error:
         raise web.HTTPBadRequest(text=str(error)) from None
-
-
-def _json(document: JSON, status: int = 200) -> web.Response:
-    return web.Response(status=status, body=encode(document), content_type="application/json")

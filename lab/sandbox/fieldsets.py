@@ -59,82 +59,55 @@ _APPLY = {
 }
 
 
-_ATOMIC_MAPS = frozenset(
-    {
-        "involvedObject",
-        "labelSelector",
-        "namespaceSelector",
-        "nodeSelector",
-        "podSelector",
-        "regarding",
-        "related",
-        "selector",
-    }
-)
+_ATOMIC_MAPS = frozenset({
+    "involvedObject", "labelSelector", "namespaceSelector", "nodeSelector", "podSelector",
+    "related", "selector",
+})  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
 class TypeWalker:
     """Finds the list type of fields, by schema for custom kinds and by name for built-in ones."""
 
-    __slots__ = ("_field", "_kind", "_schema", "_strategic", "custom")
-
-    def __init__(
-        self,
-        kind: str,
-        *,
-        custom: bool,
-        schema: Object | None,
-        strategic: bool = False,
-        field: str = "",
-    ) -> None:
-        self._kind = kind
-        self.custom = custom
-        self._schema = schema
-        self._strategic = strategic
-        self._field = field
+    kind: str
+    custom: bool
+    schema: Object
+    strategic: bool = False
+    field: str = ""
 
     def child(self, field: str) -> "TypeWalker":
-        schema = self._schema
-        below: Object | None = None
-        if schema is not None:
-            found = (schema.get("properties") or {}).get(field, schema.get("additionalProperties"))
-            below = found if isinstance(found, dict) else None
-        return TypeWalker(
-            self._kind, custom=self.custom, schema=below, strategic=self._strategic, field=field
-        )
+        properties = self.schema.get("properties") or {}
+        return self._below(properties.get(field, self.schema.get("additionalProperties")), field)
 
     def item(self) -> "TypeWalker":
-        below = (self._schema or {}).get("items")
-        return TypeWalker(
-            self._kind,
-            custom=self.custom,
-            schema=below if isinstance(below, dict) else None,
-            strategic=self._strategic,
-        )
+        return self._below(self.schema.get("items"), "")
+
+    def _below(self, schema: JSON, field: str) -> "TypeWalker":
+        known = schema if isinstance(schema, dict) else {}
+        return TypeWalker(self.kind, self.custom, known, self.strategic, field)
 
     def list_type(self, field: str) -> ListType:
         """Return the type of the list at this walker, reached through `field`."""
         if self.custom and field not in {"ownerReferences", "finalizers"}:
-            kind = (self._schema or {}).get("x-kubernetes-list-type")
-            if kind == "map":
-                return ListType(tuple((self._schema or {}).get("x-kubernetes-list-map-keys") or ()))
-            return ListType(is_set=kind == "set")
-        if field == "ports" and self._kind == "Service":
+            kind = self.schema.get("x-kubernetes-list-type")
+            keys = self.schema.get("x-kubernetes-list-map-keys") if kind == "map" else None
+            return ListType(tuple(keys or ()), is_set=kind == "set")
+        if field == "ports" and self.kind == "Service":
             field = "service ports"
-        special = _STRATEGIC if self._strategic else _APPLY
+        special = _STRATEGIC if self.strategic else _APPLY
         return special.get(field) or _FIELDS.get(field, ATOMIC)
 
     def is_atomic_map(self) -> bool:
         """Return whether a map is owned and replaced as a whole."""
         if not self.custom:
-            return self._field in _ATOMIC_MAPS
-        return (self._schema or {}).get("x-kubernetes-map-type") == "atomic"
+            return self.field in _ATOMIC_MAPS
+        return self.schema.get("x-kubernetes-map-type") == "atomic"
 
     def default_of(self, key: str) -> str | None:
         """Return the default of a list key that an item may omit."""
         if not self.custom:
             return "TCP" if key == "protocol" else None
-        found = ((self._schema or {}).get("properties") or {}).get(key, {}).get("default")
+        found = (self.schema.get("properties") or {}).get(key, {}).get("default")
         return None if found is None else str(found)
 
 
@@ -142,45 +115,23 @@ Path = tuple[str, ...]
 Leaves = dict[Path, JSON]
 _CONTAINER = "a map or list"
 
-# Fields that nobody owns.
-_SYSTEM_METADATA = frozenset(
-    {
-        "name",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "managedFields",
-        "selfLink",
-    }
-)
+_SYSTEM_METADATA = frozenset({
+    "name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink",
+})  # fmt: skip
+"""Fields that nobody owns."""
 
+_ALWAYS_THERE = frozenset({
+    "containers", "eventTime", "firstTimestamp", "involvedObject", "lastTimestamp",
+    "reportingComponent", "reportingInstance", "source", "spec", "status", "strategy", "template",
+    "updateStrategy",
+})  # fmt: skip
+"""Parts of built-in kinds that exist, empty, before any client writes them.
 
-# Parts of built-in kinds that exist, empty, before any client writes them: Go's structs, and lists
-# without omitempty. No manager owns them as such, or while they are empty.
-_ALWAYS_THERE = frozenset(
-    {
-        "containers",
-        "eventTime",
-        "firstTimestamp",
-        "involvedObject",
-        "lastTimestamp",
-        "deprecatedFirstTimestamp",
-        "deprecatedLastTimestamp",
-        "deprecatedSource",
-        "reportingComponent",
-        "reportingInstance",
-        "source",
-        "spec",
-        "status",
-        "strategy",
-        "template",
-        "updateStrategy",
-    }
-)
+They are Go's structs, and lists without omitempty. No manager owns them as such, or while they are
+empty.
+"""
+
 _NOTHING: tuple[JSON, ...] = (None, "", {}, [])
 
 
@@ -317,14 +268,10 @@ class Manager:
     time: str
     paths: frozenset[Path]
 
-    def is_same_writer(self, other: "Manager") -> bool:
-        """Return whether two entries are kept as one."""
-        return (self.name, self.operation, self.api_version, self.subresource) == (
-            other.name,
-            other.operation,
-            other.api_version,
-            other.subresource,
-        )
+    @property
+    def writer(self) -> tuple[str, str, str, str]:
+        """What two entries must share to be kept as one."""
+        return self.name, self.operation, self.api_version, self.subresource
 
     def without(self, paths: Iterable[Path], now: str) -> "Manager":
         """Return this entry with fewer paths, renewed if that changes it."""

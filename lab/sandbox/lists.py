@@ -6,28 +6,28 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from lab.sandbox import events
 from lab.sandbox.errors import (
     ApiError,
-    FieldError,
     bad_request,
     expired,
-    forbidden_value,
-    invalid_options,
     invalid_value,
     too_large,
-    unsupported_value,
 )
-from lab.sandbox.objects import JSON, Object, decode, dig, encode, value_at
+from lab.sandbox.objects import JSON, Object, decode, encode, value_at
 from lab.sandbox.requests import read_number
-from lab.sandbox.resources import EVENTS_GROUP, Resource
+from lab.sandbox.resources import Resource
 from lab.sandbox.storage import Key, Storage, Stored
 
 _KEY = re.compile(r"([A-Za-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
 _VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
 _SET = re.compile(r"^(\S+)\s+(in|notin)\s*\((.*)\)$")
 _EQUALITY = re.compile(r"^([^=!\s]+)\s*(==|=|!=)\s*(.*)$")
+_TERM = re.compile(r"(?:[^,(]|\([^)]*\)?)+")
+"""Text up to a comma that is not between parentheses."""
+
 _MAX_VALUE = 63
 
 
@@ -69,12 +69,9 @@ EVERYTHING = Selector()
 
 
 def parse_labels(text: str) -> Selector:
-    """Parse a label selector.
-
-    Raises:
-        ApiError: 400 if it cannot be parsed.
-    """
-    return Selector(tuple(_label_term(term, text) for term in _split(text)))
+    """Parse a label selector; ApiError 400 if it cannot be parsed."""
+    terms = (term.strip() for term in _TERM.findall(text))
+    return Selector(tuple(_label_term(term, text) for term in terms if term))
 
 
 def _label_term(term: str, whole: str) -> Requirement:
@@ -97,28 +94,8 @@ def _label_term(term: str, whole: str) -> Requirement:
     return requirement
 
 
-def _split(text: str) -> list[str]:
-    """Split at commas outside of parentheses; drop empty terms."""
-    terms: list[str] = []
-    depth = 0
-    current = ""
-    for char in text:
-        depth += (char == "(") - (char == ")")
-        if char == "," and not depth:
-            terms.append(current)
-            current = ""
-        else:
-            current += char
-    terms.append(current)
-    return [term.strip() for term in terms if term.strip()]
-
-
 def parse_fields(text: str, supported: Callable[[str], bool], refusal: str) -> Selector:
-    """Parse a field selector; `refusal` is the message for an unsupported field.
-
-    Raises:
-        ApiError: 400 if it cannot be parsed or uses an unsupported field.
-    """
+    """Parse a field selector, or raise ApiError 400; `refusal` is about unsupported fields."""
     requirements = []
     for term in filter(None, text.split(",")):
         match = re.match(r"^([^=!]*)(==|=|!=)(.*)$", term)
@@ -145,95 +122,27 @@ def from_label_selector(selector: Mapping[str, object]) -> Selector:
     return Selector(tuple(terms))
 
 
-_MATCH = "resourceVersionMatch"
-_MATCHES = ("Exact", "NotOlderThan")
-
-
 def read_version(text: str) -> int:
-    """Parse a resourceVersion of the query; 0 if it is missing.
+    """Parse a resourceVersion of the query, 0 if it is missing.
 
-    Raises:
-        ApiError: 500 if it is not a number; gets and watches do not validate it before reading.
+    ApiError 500 if it is not a number: gets and watches do not validate it before reading.
     """
-    if not text:
-        return 0
-    if not text.isdecimal():
+    if text and not text.isdecimal():
         why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
         raise ApiError(500, "", str(invalid_value("resourceVersion", text, why)))
-    return int(text)
+    return int(text or 0)
 
 
 def read_uncached_version(text: str) -> int:
-    """Parse a resourceVersion for a read from the storage, not from the cache.
-
-    Raises:
-        ApiError: 400 if it is not a number.
-    """
+    """Parse a resourceVersion for a read from the storage, not the cache; ApiError 400."""
     try:
         return read_version(text)
     except ApiError as error:
         raise bad_request(f"invalid resource version: {error.message}") from None
 
 
-def check_options(query: Mapping[str, str], *, watch: bool) -> None:
-    """Refuse query parameters that contradict each other.
-
-    Raises:
-        ApiError: 422.
-    """
-    errors = [*_unknown_match(query), *_contradictions(query, watch=watch)]
-    if errors:
-        raise invalid_options("ListOptions", errors)
-
-
-def _unknown_match(query: Mapping[str, str]) -> Iterator[FieldError]:
-    match = query.get(_MATCH, "")
-    if match and match not in _MATCHES:
-        yield unsupported_value(_MATCH, match, (*_MATCHES, ""))
-
-
-def _contradictions(query: Mapping[str, str], *, watch: bool) -> Iterator[FieldError]:
-    match, version = query.get(_MATCH, ""), query.get("resourceVersion", "")
-    if "sendInitialEvents" in query:
-        yield from _initial_events(match, watch=watch)
-    elif not match:
-        return
-    elif watch:
-        yield _forbidden_match("for watch unless sendInitialEvents is provided")
-    elif query.get("continue"):
-        yield _forbidden_match("when continue is provided")
-    elif not version:
-        yield _forbidden_match("unless resourceVersion is provided")
-    elif match == "Exact" and version == "0":
-        yield forbidden_value(_MATCH, f'{_MATCH} "exact" is forbidden for resourceVersion "0"')
-
-
-def _initial_events(match: str, *, watch: bool) -> Iterator[FieldError]:
-    if not watch:
-        yield forbidden_value("sendInitialEvents", "sendInitialEvents is forbidden for list")
-    elif match != "NotOlderThan":
-        yield forbidden_value(
-            _MATCH, f"sendInitialEvents requires setting {_MATCH} to NotOlderThan"
-        )
-        if match:
-            yield unsupported_value(_MATCH, match, ("NotOlderThan",))
-
-
-def _forbidden_match(when: str) -> FieldError:
-    return forbidden_value(_MATCH, f"{_MATCH} is forbidden {when}")
-
-
 _SELECTABLE: dict[str, tuple[str, ...]] = {
-    "pods": (
-        "spec.nodeName",
-        "spec.restartPolicy",
-        "spec.schedulerName",
-        "spec.serviceAccountName",
-        "spec.hostNetwork",
-        "status.phase",
-        "status.podIP",
-        "status.nominatedNodeName",
-    ),
+    "pods": ("spec.nodeName", "spec.serviceAccountName", "status.phase", "status.podIP"),
     "nodes": ("spec.unschedulable",),
     "namespaces": ("status.phase",),
     "secrets": ("type",),
@@ -254,8 +163,6 @@ _TOO_OLD_TO_CONTINUE = (
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Selects the objects of a list or watch."""
-
     namespace: str
     labels: Selector
     fields: Selector
@@ -274,12 +181,9 @@ class Filter:
 
 
 def read_filter(resource: Resource, namespace: str, query: Mapping[str, str]) -> Filter:
-    """Parse the selectors of a request.
-
-    Raises:
-        ApiError: 400 if one cannot be parsed or uses an unsupported field.
-    """
-    names = _selectable(resource)
+    """Parse the selectors of a request, or raise ApiError 400."""
+    extract = _extractor(resource)
+    names = extract({}).keys()
     known = names | (_ALWAYS if resource.namespaced or not resource.custom else {"metadata.name"})
     refusal = "field label not supported: {}"
     if not names and not resource.custom:
@@ -288,27 +192,16 @@ def read_filter(resource: Resource, namespace: str, query: Mapping[str, str]) ->
         namespace,
         parse_labels(query.get("labelSelector", "")),
         parse_fields(query.get("fieldSelector", ""), known.__contains__, refusal),
-        _extractor(resource),
+        extract,
     )
 
 
-def _selectable(resource: Resource) -> frozenset[str]:
-    if resource.is_event:
-        return frozenset(events.selectable_fields(resource.group, {}))
-    return frozenset(resource.selectable or _SELECTABLE.get(resource.collection, ()))
-
-
 def _extractor(resource: Resource) -> Callable[[Object], dict[str, str]]:
+    """Return what finds the fields of an object that selectors can use, and their values."""
     if resource.is_event:
-        # One cache serves both views: equal names mean the same in both.
-        return lambda event: {
-            **events.selectable_fields(EVENTS_GROUP, event),
-            **events.selectable_fields("", event),
-        }
-    if resource.custom:
-        return lambda obj: {name: _text(value_at(obj, name)) for name in resource.selectable}
-    names = _SELECTABLE.get(resource.collection, ())
-    return lambda obj: {name: _text(dig(obj, *name.split("."))) for name in names}
+        return events.selectable_fields
+    names = resource.selectable or _SELECTABLE.get(resource.name, ())
+    return lambda obj: {name: _text(value_at(obj, name)) for name in names}
 
 
 def _text(value: JSON) -> str:
@@ -317,8 +210,7 @@ def _text(value: JSON) -> str:
     return "" if value is None else str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class ServedPage:
+class ServedPage(NamedTuple):
     """A part of a list with the metadata of its envelope."""
 
     items: list[Stored]
@@ -328,12 +220,7 @@ class ServedPage:
 def list_page(
     storage: Storage, resource: Resource, wanted: Filter, *, query: Mapping[str, str]
 ) -> ServedPage:
-    """Return one page of a list.
-
-    Raises:
-        ApiError: 410 if its version has been compacted, 504 if it is in the future.
-    """
-    check_options(query, watch=False)
+    """Return one page of a list; ApiError 410 if its version is compacted, 504 if in the future."""
     version, after, limit = _position(storage, resource, query)
     candidates = _candidates(storage, resource, wanted, version=version, after=after)
     found = filter(wanted.matches, candidates)
@@ -356,7 +243,7 @@ def _position(
     """Return the version and the key after which a page is read, and its limit."""
     limit = max(read_number(query, "limit"), 0)
     asked, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
-    compacted = storage.collection(resource.collection).compacted
+    compacted = storage.collection(resource.name).compacted
     if resume := query.get("continue", ""):
         if asked not in {"", "0"}:
             raise bad_request("specifying resource version is not allowed when using continue")
@@ -379,10 +266,9 @@ def _position(
 
 
 def check_reached(storage: Storage, resource: Resource, version: int) -> None:
-    """Refuse a future version; a real server waits 3 s for it first.
+    """Refuse a future version: ApiError 504, without a retry time for Events, which have no cache.
 
-    Raises:
-        ApiError: 504; without a retry time for Events, which have no cache.
+    A real server waits 3 s for it first.
     """
     if version > storage.version:
         raise too_large(version, storage.version, retry=not resource.is_event)
@@ -391,7 +277,7 @@ def check_reached(storage: Storage, resource: Resource, version: int) -> None:
 def _candidates(
     storage: Storage, resource: Resource, wanted: Filter, *, version: int, after: Key | None
 ) -> Iterator[Stored]:
-    collection = storage.collection(resource.collection)
+    collection = storage.collection(resource.name)
     name = wanted.fields.exact("metadata.name")
     if version < storage.version:
         return collection.range_at(version, wanted.namespace, after)

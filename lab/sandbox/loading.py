@@ -8,38 +8,19 @@ from lab.sandbox.operations import Operations
 from lab.sandbox.requests import ResourceRequest
 from lab.sandbox.resources import CRD_COLLECTION, Resource
 
-_CRD_VERSION = "apiextensions.k8s.io/v1"
-# Kinds with irregular plurals.
-_PLURALS = {
-    "Endpoints": "endpoints",
-    "EnvoyProxy": "envoyproxies",
-    "Gateway": "gateways",
-    "Proxy": "proxies",
-}
-# Cluster-scoped custom kinds of model serving stacks.
-_CLUSTER_SCOPED = frozenset(
-    {
-        "AKSNodeClass",
-        "ClusterIssuer",
-        "ClusterServingRuntime",
-        "ClusterStorageContainer",
-        "ClusterTriggerAuthentication",
-        "EC2NodeClass",
-        "GatewayClass",
-        "NodeClaim",
-        "NodeClass",
-        "NodePool",
-        "PriorityClass",
-        "StorageClass",
-    }
-)
+_DEFINITION = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+_CLUSTER_SCOPED = frozenset({
+    "AKSNodeClass", "ClusterIssuer", "ClusterServingRuntime", "ClusterStorageContainer",
+    "ClusterTriggerAuthentication", "EC2NodeClass", "GatewayClass", "NodeClaim", "NodeClass",
+    "NodePool", "PriorityClass", "StorageClass",
+})  # fmt: skip
+"""Cluster-scoped custom kinds of model serving stacks."""
+
+_ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def plural_of(kind: str) -> str:
     """Return the plural of a kind that controller-gen would most likely choose."""
-    known = _PLURALS.get(kind)
-    if known is not None:
-        return known
     lower = kind.lower()
     if lower.endswith(("s", "x", "z", "ch", "sh")):
         return lower + "es"
@@ -79,22 +60,20 @@ class Loader:
     def load(self, documents: Iterable[JSON]) -> list[Object]:
         """Store the objects of documents; return those that cannot be stored."""
         objects = [copy_json(document) for document in flatten(documents)]
-        skipped: list[Object] = []
+        kinds: dict[str, list[Object]] = {
+            "CustomResourceDefinition": [],
+            "APIResourceList": [],
+            "Namespace": [],
+            "": [],
+        }
         for document in objects:
-            is_definition = document.get("kind") == "CustomResourceDefinition"
-            if is_definition and not self._store(document):
-                skipped.append(document)
-        for document in objects:
-            if document.get("kind") == "APIResourceList":
-                self._serve_listed(document)
+            kinds.get(str(document.get("kind")), kinds[""]).append(document)
+        definitions, lists, namespaces, others = kinds.values()
+        skipped = [document for document in definitions if not self._store(document)]
+        for document in lists:
+            self._serve_listed(document)
         # Namespaces before their objects; missing namespaces are created.
-        objects.sort(key=lambda document: document.get("kind") != "Namespace")
-        for document in objects:
-            if document.get("kind") in {"CustomResourceDefinition", "APIResourceList"}:
-                continue
-            if not self._store(document):
-                skipped.append(document)
-        return skipped
+        return skipped + [each for each in (*namespaces, *others) if not self._store(each)]
 
     def _store(self, document: Object) -> bool:
         api_version, kind = document.get("apiVersion"), document.get("kind")
@@ -171,44 +150,32 @@ class Loader:
             "name": wanted.version,
             "served": True,
             "storage": True,
-            "schema": {
-                "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-            },
+            "schema": {"openAPIV3Schema": _ANYTHING},
+            **({"subresources": {"status": {}}} if wanted.status else {}),
         }
-        if wanted.status:
-            served["subresources"] = {"status": {}}
-        definition = self._operations.registry.by_kind(_CRD_VERSION, "CustomResourceDefinition")
-        name = wanted.name
+        name, names = wanted.name, {"plural": wanted.plural, "kind": wanted.kind}
         stored = self._operations.storage.get(CRD_COLLECTION, "", name)
+        definition = self._registry.by_name(CRD_COLLECTION)
         if definition is None:
             raise UnservableError("custom resource definitions are not served")
+        at = ResourceRequest(resource=definition, name=name)
         if stored is None:
-            crd: Object = {
-                "apiVersion": _CRD_VERSION,
-                "kind": "CustomResourceDefinition",
-                "metadata": {"name": name},
-                "spec": {
-                    "group": wanted.group,
-                    "scope": "Namespaced" if wanted.namespaced else "Cluster",
-                    "names": {
-                        "plural": wanted.plural,
-                        "kind": wanted.kind,
-                        "shortNames": list(wanted.short_names),
-                    },
-                    "versions": [served],
-                },
+            spec: Object = {
+                "group": wanted.group,
+                "scope": "Namespaced" if wanted.namespaced else "Cluster",
+                "names": {**names, "shortNames": list(wanted.short_names)},
+                "versions": [served],
             }
-            self._operations.create(ResourceRequest(resource=definition), crd)
+            self._operations.create(at, {**_DEFINITION, "metadata": {"name": name}, "spec": spec})
         else:
             # Another version of a known kind.
-            crd = stored.decode(_CRD_VERSION, "CustomResourceDefinition")
+            crd = stored.decode(_DEFINITION["apiVersion"], _DEFINITION["kind"])
             versions = dig(crd, "spec", "versions") or []
             if wanted.version not in {item.get("name") for item in versions}:
                 versions.append({**served, "storage": False})
-            self._operations.update(ResourceRequest(resource=definition, name=name), crd)
+            self._operations.update(at, crd)
         found = self._registry.by_kind(wanted.api_version, wanted.kind)
         if found is None:
-            raise UnservableError(
-                f"{wanted.kind} of {wanted.api_version} cannot be served next to {name}"
-            )
+            what = f"{wanted.kind} of {wanted.api_version}"
+            raise UnservableError(f"{what} cannot be served next to {name}")
         return found

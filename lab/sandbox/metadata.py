@@ -5,6 +5,8 @@ import re
 import uuid
 from collections.abc import Callable
 
+import msgspec
+
 from lab.sandbox.errors import FieldError, forbidden_value, invalid_value, required_value
 from lab.sandbox.objects import JSON, Object, format_time, meta
 
@@ -54,22 +56,21 @@ def fill_on_create(obj: Object, *, now: float, generation: bool, keep: bool = Fa
         metadata["generation"] = 1
 
 
+_SET_BY_SERVER = (
+    "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
+)  # fmt: skip
+
+
 def carry_over(new: Object, old: Object) -> None:
     """Copy the fields from the stored object that an update cannot change but may omit."""
     target, source = meta(new), meta(old)
-    for name in (
-        "uid",
-        "creationTimestamp",
-        "generation",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ):
-        if name not in source:
-            target.pop(name, None)
-        elif name in {"generation", "deletionTimestamp", "deletionGracePeriodSeconds"} or (
-            not target.get(name)
-        ):
+    for name in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        target.pop(name, None)
+    for name in _SET_BY_SERVER:
+        if name in source and not target.get(name):
             target[name] = source[name]
+        elif name not in source:
+            target.pop(name, None)
     target.pop("selfLink", None)
 
 
@@ -117,7 +118,6 @@ label_value_errors: NameRule = _rule(
 
 
 def path_segment_errors(name: str) -> list[str]:
-    """Return why a name cannot be used in a path."""
     if name in {".", ".."}:
         return [f"may not be '{name}'"]
     return [f"may not contain '{char}'" for char in "/%" if char in name]
@@ -152,19 +152,15 @@ def validate(obj: Object, rule: NameRule, *, namespaced: bool) -> list[FieldErro
         errors += [invalid_value("metadata.name", name, text) for text in rule(name)]
     if namespaced and not metadata.get("namespace"):
         errors.append(required_value("metadata.namespace"))
-    for key, value in _string_map(metadata, "labels").items():
-        errors += [invalid_value("metadata.labels", key, t) for t in qualified_name_errors(key)]
-        errors += [invalid_value("metadata.labels", value, t) for t in label_value_errors(value)]
-    for key in _string_map(metadata, "annotations"):
-        errors += [
-            invalid_value("metadata.annotations", key, text)
-            for text in qualified_name_errors(key.lower())
-        ]
-    for finalizer in metadata.get("finalizers") or ():
-        errors += [
-            invalid_value("metadata.finalizers", finalizer, text)
-            for text in qualified_name_errors(str(finalizer))
-        ]
+    labels, annotations = _string_map(metadata, "labels"), _string_map(metadata, "annotations")
+    rows = [
+        *(("labels", key, qualified_name_errors(key)) for key in labels),
+        *(("labels", value, label_value_errors(value)) for value in labels.values()),
+        *(("annotations", key, qualified_name_errors(key.lower())) for key in annotations),
+        *(("finalizers", f, qualified_name_errors(f)) for f in metadata.get("finalizers") or ()),
+    ]
+    for name, value, texts in rows:
+        errors += [invalid_value(f"metadata.{name}", value, text) for text in texts]
     return errors
 
 
@@ -181,42 +177,35 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
         added = [item for item in after.get("finalizers") or [] if item not in kept]
         if added:
             shown = ", ".join(f'"{item}"' for item in added)
-            errors.append(
-                forbidden_value(
-                    "metadata.finalizers",
-                    "no new finalizers can be added if the object is being deleted, "
-                    f"found new finalizers []string{{{shown}}}",
-                )
-            )
+            found = f"found new finalizers []string{{{shown}}}"
+            why = "no new finalizers can be added if the object is being deleted"
+            errors.append(forbidden_value("metadata.finalizers", f"{why}, {found}"))
     return errors
 
 
+class _ObjectMeta(msgspec.Struct):
+    name: str | None = None
+    namespace: str | None = None
+    generate_name: str | None = msgspec.field(name="generateName", default=None)
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
+
+
+class _Typed(msgspec.Struct):
+    metadata: _ObjectMeta | None = None
+
+
+class _ConfigMap(_Typed):
+    data: dict[str, str | None] | None = None
+
+
 def type_error(kind: str, obj: Object) -> str:
-    """Return the decoder's error for metadata or ConfigMap data of a wrong type, or nothing."""
-    metadata = obj.get("metadata")
-    if metadata is not None and not isinstance(metadata, dict):
-        return _cannot_unmarshal(metadata, f"{kind}.metadata", "v1.ObjectMeta")
-    for name in ("name", "namespace", "generateName"):
-        value = (metadata or {}).get(name)
-        if value is not None and not isinstance(value, str):
-            return _cannot_unmarshal(value, f"ObjectMeta.metadata.{name}", "string")
-    maps = [("ObjectMeta.metadata", metadata or {}, name) for name in ("labels", "annotations")]
-    if kind == "ConfigMap":
-        maps.append((kind, obj, "data"))
-    for prefix, holder, name in maps:
-        given = holder.get(name)
-        if given is not None and not isinstance(given, dict):
-            return _cannot_unmarshal(given, f"{prefix}.{name}", "map[string]string")
-        for value in (given or {}).values():
-            if value is not None and not isinstance(value, str):
-                return _cannot_unmarshal(value, f"{prefix}.{name}", "string")
+    """Return what is wrong about the types of metadata or of a ConfigMap's data, or nothing."""
+    try:
+        msgspec.convert(obj, _ConfigMap if kind == "ConfigMap" else _Typed)
+    except msgspec.ValidationError as error:
+        return str(error)
     return ""
-
-
-def _cannot_unmarshal(value: JSON, field: str, wanted: str) -> str:
-    return (
-        f"json: cannot unmarshal {json_type(value)} into Go struct field {field} of type {wanted}"
-    )
 
 
 def json_type(value: JSON) -> str:

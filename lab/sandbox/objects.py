@@ -17,11 +17,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def decode(raw: bytes) -> JSON:
-    """Decode JSON.
-
-    Raises:
-        msgspec.DecodeError: the text is not JSON.
-    """
+    """Decode JSON, or raise msgspec.DecodeError."""
     return _DECODER.decode(raw)
 
 
@@ -40,12 +36,10 @@ def copy_json(value: JSON) -> JSON:
 
 def meta(obj: Object) -> Object:
     """Return the metadata of an object; create it if it is missing or null."""
-    found = obj.get("metadata")
-    if isinstance(found, dict):
-        return found
-    made: Object = {}
-    obj["metadata"] = made
-    return made
+    if not isinstance(obj.get("metadata"), dict):
+        obj["metadata"] = {}
+    found: Object = obj["metadata"]
+    return found
 
 
 def dig(value: JSON, *path: str) -> JSON:
@@ -96,16 +90,13 @@ def _step(value: JSON, match: re.Match[str]) -> list[JSON]:
     if name is not None:
         name = name.replace("\\", "")
         return [value[name]] if isinstance(value, dict) and name in value else []
-    if not isinstance(value, list):
-        return list(value.values()) if match["index"] == "*" and isinstance(value, dict) else []
+    if match["index"] == "*" and isinstance(value, dict):
+        return list(value.values())
+    if not isinstance(value, list) or match["index"] == "*":
+        return value if isinstance(value, list) else []
     if match["key"] is not None:
-        return [
-            item
-            for item in value
-            if match["value"] in map(str, values_at(item, "." + match["key"]))
-        ]
-    if match["index"] == "*":
-        return list(value)
+        key, wanted = "." + match["key"], match["value"]
+        return [item for item in value if wanted in map(str, values_at(item, key))]
     index = int(match["index"])
     return [value[index]] if -len(value) <= index < len(value) else []
 
@@ -150,11 +141,7 @@ def format_time(seconds: float) -> str:
 
 
 def parse_time(text: str) -> float:
-    """Parse a metav1.Time.
-
-    Raises:
-        TimeFormatError: the text is not an RFC 3339 timestamp with a zone.
-    """
+    """Parse a metav1.Time; TimeFormatError unless it is an RFC 3339 timestamp with a zone."""
     return _parse(text, "2006-01-02T15:04:05Z07:00").timestamp()
 
 
@@ -211,9 +198,7 @@ def human_duration(seconds: float) -> str:
 
 def age(timestamp: object, now: float) -> str:
     """Return the age of a timestamp, or `<unknown>` if it is missing or unreadable."""
-    if not isinstance(timestamp, str) or not timestamp:
-        return "<unknown>"
     try:
-        return human_duration(now - parse_time(timestamp))
+        return human_duration(now - parse_time(str(timestamp)))
     except TimeFormatError:
         return "<unknown>"

@@ -1,13 +1,15 @@
 """The verbs that write to the storage, without HTTP: create, update and patch."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 
-from lab.sandbox import events, strategies
+from lab.sandbox import strategies
 from lab.sandbox.apply import apply, track_update
 from lab.sandbox.bodies import check_name, check_patch, check_type, check_uid, settle_namespace
 from lab.sandbox.errors import (
     ApiError,
     DecodeError,
+    FieldError,
     already_exists,
     bad_request,
     conflict,
@@ -24,10 +26,11 @@ from lab.sandbox.errors import (
 from lab.sandbox.fieldsets import Manager, TypeWalker, read_managers
 from lab.sandbox.metadata import fill_on_create
 from lab.sandbox.objects import JSON, Object, copy_json, format_time, meta, name_of, namespace_of
-from lab.sandbox.patching import PATCH_TYPES, PatchType, json_patch, merge_patch, strategic_merge
+from lab.sandbox.patching import PATCH_TYPES, PatchType, merge_patch, strategic_merge
+from lab.sandbox.representation import as_object
 from lab.sandbox.requests import DEFAULT_OPTIONS, ResourceRequest, WriteOptions
 from lab.sandbox.resources import CRD_COLLECTION, Registry, Resource
-from lab.sandbox.storage import Key, Storage, Stored
+from lab.sandbox.storage import Storage, Stored
 
 Reaction = Callable[[Resource, Stored, Stored | None], None]
 
@@ -46,24 +49,15 @@ class Operations:
         self.reactions: list[Reaction] = []
         self.prepare_crd: Callable[[Object, Object | None], None] = lambda _new, _old: None
 
-    def read(self, resource: Resource, stored: Stored) -> Object:
-        """Return a copy of an object in the version of the resource."""
-        obj = stored.decode(resource.api_version, resource.kind)
-        return events.from_storage(resource.group, obj) if resource.is_event else obj
-
     def find(self, at: ResourceRequest) -> Stored:
-        """Return the stored object.
-
-        Raises:
-            ApiError: 404 if it does not exist.
-        """
+        """Return the stored object; ApiError 404 if it does not exist."""
         stored = self.stored(at)
         if stored is None:
             raise at.not_found()
         return stored
 
     def stored(self, at: ResourceRequest) -> Stored | None:
-        return self.storage.get(at.resource.collection, at.namespace, at.name)
+        return self.storage.get(at.resource.name, at.namespace, at.name)
 
     def create(
         self, at: ResourceRequest, body: Object, options: WriteOptions = DEFAULT_OPTIONS
@@ -71,7 +65,7 @@ class Operations:
         """Create an object in a namespace (empty for cluster-scoped kinds)."""
         check_type(at.resource, body)
         settle_namespace(at.resource, at.namespace, body)
-        obj = self._read_body(at.resource, body, options)
+        obj, _ = strategies.read_body(at.resource, body)
         self.check_namespace(at.resource, at.namespace, name_of(obj))
         if meta(obj).get("resourceVersion"):
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
@@ -82,7 +76,7 @@ class Operations:
     ) -> tuple[Stored, bool]:
         """Replace an object; the second value says whether that created it."""
         resource = at.resource
-        obj = self._fitting(at, body, options)
+        obj = self._fitting(at, body)
         stored = self.stored(at)
         if stored is None:
             if not resource.create_on_update or at.subresource:
@@ -107,29 +101,22 @@ class Operations:
     ) -> tuple[Stored, bool]:
         """Patch an object; the second value says whether that created it."""
         if patch_type == "strategic" and at.resource.custom:
-            raise unsupported_media_type(
-                [kind for kind, short in PATCH_TYPES.items() if short != "strategic"]
-            )
+            accepted = [kind for kind, short in PATCH_TYPES.items() if short != "strategic"]
+            raise unsupported_media_type(accepted)
         if patch_type == "apply":
             return self._apply(at, body, options)
         if options.force:
             error = forbidden_value("force", "may not be specified for non-apply patch")
-            raise invalid_options("PatchOptions", [error])
+            raise invalid_options("PatchOptions", error)
         stored = self.find(at)
-        current = self.read(at.resource, stored)
-        if patch_type != "json":
-            check_patch(body)
-        match patch_type:
-            case "json":
-                patched = json_patch(current, body)
-            case "merge":
-                patched = merge_patch(current, body)
-            case "strategic":
-                patched = strategic_merge(current, body, at.resource.kind)
-        if not isinstance(patched, dict):
-            raise bad_request("the patched document is not an object")
+        current = as_object(at.resource, stored)
+        check_patch(body)
+        if patch_type == "merge":
+            patched = merge_patch(current, body)
+        else:
+            patched = strategic_merge(current, body, at.resource.kind)
         try:
-            obj = self._fitting(at, copy_json(patched), options)
+            obj = self._fitting(at, copy_json(patched))
         except DecodeError as error:
             raise unreadable_patch(error.why) from None
         return self._replace(at, stored, obj, options=options), False
@@ -160,7 +147,7 @@ class Operations:
                 raise undeclared(
                     at.namespace, at.name, resource.api_version, kind=resource.kind, path=unknown[0]
                 )
-        live = self.read(resource, stored) if stored is not None else None
+        live = as_object(resource, stored) if stored is not None else None
         writer = self._writer(at, options, "Apply")
         merged = apply(live, config, writer, walker=_walker(resource), force=options.force)
         if version:
@@ -177,9 +164,9 @@ class Operations:
         obj, _ = strategies.read_body(resource, obj)
         fill_on_create(obj, now=self.storage.clock(), generation=resource.generation, keep=True)
         strategies.set_defaults(resource, obj)
-        if resource.collection == CRD_COLLECTION:
+        if resource.name == CRD_COLLECTION:
             self.prepare_crd(obj, None)
-        old = self.storage.get(resource.collection, namespace_of(obj), name_of(obj))
+        old = self.storage.get(resource.name, namespace_of(obj), name_of(obj))
         return self._store(resource, obj, old)
 
     @staticmethod
@@ -189,15 +176,9 @@ class Operations:
         settle_namespace(at.resource, at.namespace, body)
         check_name(at.name, body)
 
-    def _fitting(self, at: ResourceRequest, body: Object, options: WriteOptions) -> Object:
+    def _fitting(self, at: ResourceRequest, body: Object) -> Object:
         self._check_fit(at, body)
-        return self._read_body(at.resource, body, options)
-
-    @staticmethod
-    def _read_body(resource: Resource, body: Object, options: WriteOptions) -> Object:
-        obj, unknown = strategies.read_body(resource, body)
-        options.problems.add(resource, [f'unknown field "{path}"' for path in unknown])
-        return obj
+        return strategies.read_body(at.resource, body)[0]
 
     def _insert(
         self, resource: Resource, obj: Object, options: WriteOptions, *, tracked: bool = False
@@ -206,16 +187,14 @@ class Operations:
         fill_on_create(obj, now=now, generation=resource.generation)
         strategies.prepare_create(resource, obj)
         strategies.set_defaults(resource, obj)
-        strategies.validate_create(resource, obj)
+        strategies.validate(resource, obj)
         namespace, name = namespace_of(obj), name_of(obj)
-        if self.storage.get(resource.collection, namespace, name) is not None:
+        if self.storage.get(resource.name, namespace, name) is not None:
             raise already_exists(resource.group, resource.plural, name)
         if not tracked:
             self._track_update(ResourceRequest(resource=resource), obj, None, options=options)
-        if resource.collection == CRD_COLLECTION:
+        if resource.name == CRD_COLLECTION:
             self.prepare_crd(obj, None)
-        if options.dry_run:
-            return Stored(Key(namespace, name), 0, obj, expires=None)
         return self._store(resource, obj, None)
 
     def _replace(
@@ -228,15 +207,14 @@ class Operations:
         tracked: bool = False,
     ) -> Stored:
         resource = at.resource
-        # Events are validated and stored in their core form, whichever view wrote them.
         old = stored.decode(obj["apiVersion"], obj["kind"])
         version = meta(obj).get("resourceVersion")
         if version and version != str(stored.version):
             raise conflict(resource.group, resource.plural, stored.key.name)
         new = strategies.prepare_update(resource, obj, old, subresource=at.subresource)
         strategies.set_defaults(resource, new)
-        strategies.validate_update(resource, new, old)
-        if resource.collection == CRD_COLLECTION:
+        strategies.validate(resource, new, old)
+        if resource.name == CRD_COLLECTION:
             self.prepare_crd(new, old)
         meta(new)["resourceVersion"] = str(stored.version)
         if not tracked and not _same(new, old):
@@ -245,31 +223,25 @@ class Operations:
             meta(new)["managedFields"] = meta(old)["managedFields"]
         if _same(new, old) and read_managers(new) == read_managers(old):
             return stored
-        if options.dry_run:
-            return Stored(stored.key, stored.version, new, expires=None)
         if meta(new).get("deletionTimestamp") and not meta(new).get("finalizers"):
             return self.remove(resource, stored, new)
         return self._store(resource, new, stored)
 
     def _store(self, resource: Resource, obj: Object, old: Stored | None) -> Stored:
         ttl = self.event_ttl_seconds if resource.is_event else None
-        stored = self.storage.write(resource.collection, obj, ttl=ttl)
+        stored = self.storage.write(resource.name, obj, ttl=ttl)
         for reaction in self.reactions:
             reaction(resource, stored, old)
         return stored
 
     def remove(self, resource: Resource, stored: Stored, last: Object | None = None) -> Stored:
-        gone = self.storage.remove(resource.collection, stored.key, last)
+        gone = self.storage.remove(resource.name, stored.key, last)
         for reaction in self.reactions:
             reaction(resource, gone, stored)
         return gone
 
     def check_namespace(self, resource: Resource, namespace: str, name: str) -> None:
-        """Refuse to create in a namespace that is missing or terminating.
-
-        Raises:
-            ApiError: 404 or 403.
-        """
+        """Refuse to create in a namespace that is missing (404) or terminating (403)."""
         if not resource.namespaced:
             return
         stored = self.storage.get("namespaces", "", namespace)
@@ -277,28 +249,16 @@ class Operations:
             raise not_found("", "namespaces", namespace)
         found = stored.decode("v1", "Namespace")
         if meta(found).get("deletionTimestamp"):
-            error = forbidden(
-                resource.group,
-                resource.plural,
-                name,
-                cause=f"unable to create new content in namespace {namespace} because it is being"
-                " terminated",
-            )
-            cause = {
-                "reason": "NamespaceTerminating",
-                "message": f"namespace {namespace} is being terminated",
-                "field": "metadata.namespace",
-            }
-            error.details = {**(error.details or {}), "causes": [cause]}
+            why = f"unable to create new content in namespace {namespace} because it is being"
+            error = forbidden(resource.group, resource.plural, name, cause=f"{why} terminated")
+            text = f"namespace {namespace} is being terminated"
+            cause = FieldError("NamespaceTerminating", "metadata.namespace", text)
+            error.details = {**(error.details or {}), "causes": [asdict(cause)]}
             raise error
 
     def _track_update(
         self, at: ResourceRequest, new: Object, old: Object | None, *, options: WriteOptions
     ) -> None:
-        if at.resource.is_event:
-            # Fields are owned under the names of the view that wrote them.
-            old = None if old is None else events.from_storage(at.resource.group, old)
-            new = events.from_storage(at.resource.group, new)
         writer = self._writer(at, options, "Update")
         track_update(new, old, writer, walker=_walker(at.resource))
 
@@ -311,7 +271,7 @@ class Operations:
 
 
 def _walker(resource: Resource) -> TypeWalker:
-    return TypeWalker(resource.kind, custom=resource.custom, schema=resource.schema)
+    return TypeWalker(resource.kind, resource.custom, resource.schema or {})
 
 
 def _same(new: Object, old: Object) -> bool:

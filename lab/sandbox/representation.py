@@ -1,61 +1,38 @@
-"""Encodes objects: whole, metadata only, or as rows of a Table."""
+"""Encodes objects: whole, or as rows of a Table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from lab.sandbox import events, tables
+from msgspec import Raw
+
+from lab.sandbox import tables
 from lab.sandbox.errors import not_acceptable
 from lab.sandbox.objects import Object, decode, encode
-from lab.sandbox.resources import EVENTS_GROUP, Resource
+from lab.sandbox.resources import Resource
 from lab.sandbox.storage import Change, EventType, Stored
 
-Representation = Literal["full", "partial", "table"]
+Representation = Literal["full", "table"]
 IncludeObject = Literal["None", "Metadata", "Object"]
 
-MediaType = tuple[str, dict[str, str]]
-
-_JSON = "application/json"
-_TABLE_VERSIONS = {"v1", "v1beta1"}
-_PARTIAL = {"PartialObjectMetadata", "PartialObjectMetadataList"}
+_TABLE = {"as": "Table", "g": "meta.k8s.io", "v": "v1"}
 
 
-def media_types(accept: str) -> list[MediaType]:
-    """Return the media types of an Accept header with their parameters, most preferred first."""
-    found: list[tuple[float, MediaType]] = []
-    for clause in accept.split(","):
-        name, *rest = (part.strip() for part in clause.split(";"))
-        if not name:
-            continue
-        parameters = {
-            key.strip(): value.strip()
-            for key, _, value in (parameter.partition("=") for parameter in rest)
-        }
-        try:
-            quality = float(parameters.pop("q", "1"))
-        except ValueError:
-            quality = 1.0
-        found.append((quality, (name.lower(), parameters)))
-    return [media_type for _, media_type in sorted(found, key=lambda item: -item[0])]
+def json_forms(accept: str) -> Iterator[dict[str, str]]:
+    """Yield the parameters of the media types in an Accept header that mean JSON."""
+    for clause in (accept or "*/*").split(","):
+        name, *parameters = (part.strip() for part in clause.split(";"))
+        if name.lower() in {"application/json", "*/*"}:
+            pairs = (parameter.partition("=") for parameter in parameters)
+            yield {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def negotiate(accept: str) -> Representation:
-    """Return the client's most preferred representation that is available.
-
-    Raises:
-        ApiError: 406 if none is available.
-    """
-    for name, parameters in media_types(accept) or [(_JSON, {})]:
-        if name not in {_JSON, "*/*"}:
-            continue
-        wanted = parameters.get("as")
-        if wanted is None:
+    """Return the first representation that the client accepts; ApiError 406 if there is none."""
+    for parameters in json_forms(accept):
+        if "as" not in parameters:
             return "full"
-        if parameters.get("g") != "meta.k8s.io":
-            continue
-        if wanted == "Table" and parameters.get("v") in _TABLE_VERSIONS:
+        if _TABLE.items() <= parameters.items():
             return "table"
-        if wanted in _PARTIAL and parameters.get("v") == "v1":
-            return "partial"
     raise not_acceptable()
 
 
@@ -63,19 +40,9 @@ def _head(resource: Resource) -> bytes:
     return encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
 
 
-def _body(resource: Resource, stored: Stored) -> bytes:
-    if resource.group != EVENTS_GROUP or not resource.is_event:
-        return stored.body
-    view = stored.views.get(EVENTS_GROUP)
-    if view is None:
-        view = events.encode_view(stored.decode("v1", "Event"))
-        stored.views[EVENTS_GROUP] = view
-    return view
-
-
 def whole(resource: Resource, stored: Stored) -> bytes:
     """Encode an object in the version of a resource."""
-    return _head(resource) + _body(resource, stored)
+    return _head(resource) + stored.body
 
 
 def as_object(resource: Resource, stored: Stored) -> Object:
@@ -83,15 +50,16 @@ def as_object(resource: Resource, stored: Stored) -> Object:
     return found
 
 
-def partial(_resource: Resource, stored: Stored) -> bytes:
-    found = stored.views.get("partial")
-    if found is None:
-        metadata = decode(b"{" + stored.body)["metadata"]
-        found = encode(
-            {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
-        )
-        stored.views["partial"] = found
-    return found
+def _included(resource: Resource, stored: Stored, include: IncludeObject) -> Raw | Object | None:
+    """Return what a row of a Table tells of its object in addition to the cells."""
+    match include:
+        case "Object":
+            return Raw(whole(resource, stored))
+        case "Metadata":
+            metadata = decode(b"{" + stored.body)["metadata"]
+            partial: Object = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
+            return {**partial, "metadata": metadata}
+    return None
 
 
 def table_of(
@@ -104,64 +72,51 @@ def table_of(
     with_definitions: bool = True,
 ) -> bytes:
     columns = tables.columns_of(resource)
-    rows = []
-    for stored in items:
-        # Event columns are defined on the core form, whichever view was requested.
-        cells = tables.row(columns, stored.decode(resource.api_version, resource.kind), now)
-        text = b'{"cells":' + encode(cells)
-        if include == "Object":
-            text += b',"object":' + whole(resource, stored)
-        elif include == "Metadata":
-            text += b',"object":' + partial(resource, stored)
-        else:
-            text += b',"object":null'
-        rows.append(text + b"}")
-    head: Object = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
-    head["columnDefinitions"] = tables.definitions(columns) if with_definitions else None
-    return encode(head)[:-1] + b',"rows":[' + b",".join(rows) + b"]}"
+    rows = [
+        {
+            "cells": tables.row(columns, as_object(resource, stored), now),
+            "object": _included(resource, stored, include),
+        }
+        for stored in items
+    ]
+    return encode(
+        {
+            "kind": "Table",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": metadata,
+            "columnDefinitions": tables.definitions(columns) if with_definitions else None,
+            "rows": rows,
+        }
+    )
 
 
-def list_of(
-    resource: Resource,
-    items: Sequence[Stored],
-    *,
-    representation: Representation,
-    now: float,
-    include: IncludeObject,
-    metadata: Object,
-) -> bytes:
-    """Encode a list, or a Table in its place."""
-    if representation == "table":
-        return table_of(resource, items, now=now, include=include, metadata=metadata)
-    if representation == "partial":
-        kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
-        parts = [partial(resource, stored) for stored in items]
-    else:
-        kind, version = resource.listed_as, resource.api_version
-        # Lists of built-in kinds do not repeat the type in their items.
-        head = _head(resource) if resource.custom else b"{"
-        if resource.custom:
-            # Lists of custom kinds are unstructured, and omit nothing.
-            metadata = {"continue": "", **metadata}
-        parts = [head + _body(resource, stored) for stored in items]
-    envelope = encode({"kind": kind, "apiVersion": version, "metadata": metadata})
-    return envelope[:-1] + b',"items":[' + b",".join(parts) + b"]}"
+def list_of(resource: Resource, items: Sequence[Stored], metadata: Object) -> bytes:
+    # Lists of built-in kinds do not repeat the type in their items; those of custom kinds are
+    # unstructured, and omit nothing.
+    head = _head(resource) if resource.custom else b"{"
+    if resource.custom:
+        metadata = {"continue": "", **metadata}
+    return encode(
+        {
+            "kind": resource.listed_as,
+            "apiVersion": resource.api_version,
+            "metadata": metadata,
+            "items": [Raw(head + stored.body) for stored in items],
+        }
+    )
 
 
 def event_line(kind: str, obj: bytes) -> bytes:
-    return b'{"type":"' + kind.encode() + b'","object":' + obj + b"}\n"
+    return encode({"type": kind, "object": Raw(obj)}) + b"\n"
 
 
-def change_line(
-    resource: Resource, change: Change, kind: EventType, *, representation: Representation
-) -> bytes:
-    """Encode a change for the watchers of one representation, once for all of them."""
-    cache_key = (resource.api_version, representation, kind)
+def change_line(resource: Resource, change: Change, kind: EventType) -> bytes:
+    """Encode a change for its watchers, once for all of them."""
+    cache_key = (resource.api_version, kind)
     line = change.encoded.get(cache_key)
     if line is None:
-        render = partial if representation == "partial" else whole
         stored = last_match(change) if kind == "DELETED" else change.new
-        line = change.encoded[cache_key] = event_line(kind, render(resource, stored))
+        line = change.encoded[cache_key] = event_line(kind, whole(resource, stored))
     return line
 
 

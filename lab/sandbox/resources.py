@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lab.sandbox.objects import JSON, Object, dig, name_of
+from lab.sandbox.objects import JSON, Object, dig
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
@@ -20,23 +20,9 @@ class ScalePaths:
     selector: str = ".spec.selector"
 
 
-@dataclass(frozen=True, slots=True)
-class PrinterColumn:
-    name: str
-    type: str
-    json_path: str
-    description: str = ""
-    format: str = ""
-    priority: int = 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One plural in one version of one group.
-
-    `storage` names the collection of the objects: versions of a custom kind share one, and so do
-    the two event resources.
-    """
+    """One plural in one version of one group; all versions share the collection `name`."""
 
     group: str
     version: str
@@ -45,7 +31,6 @@ class Resource:
     namespaced: bool = True
     singular: str = ""
     list_kind: str = ""
-    storage: str = ""
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
@@ -56,23 +41,19 @@ class Resource:
     create_on_update: bool = False
     custom: bool = False
     schema: Object | None = field(default=None, hash=False, compare=False)
-    columns: tuple[PrinterColumn, ...] = ()
+    columns: tuple[Object, ...] = field(default=(), hash=False)
+    """The additionalPrinterColumns of a custom kind."""
+
     selectable: tuple[str, ...] = ()
 
     @property
     def api_version(self) -> str:
-        """The `apiVersion` of objects in this version."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def name(self) -> str:
-        """The name in rules and messages: `plural` or `plural.group`."""
+        """The name in rules and messages, and of the collection of the objects."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    @property
-    def collection(self) -> str:
-        """The name of the collection of the objects."""
-        return self.storage or self.name
 
     @property
     def listed_as(self) -> str:
@@ -84,120 +65,87 @@ class Resource:
 
     @property
     def is_event(self) -> bool:
-        return self.collection == "events"
+        return self.name == "events"
 
 
-EVENTS_GROUP = "events.k8s.io"
 CRD_COLLECTION = "customresourcedefinitions.apiextensions.k8s.io"
 LEASE_COLLECTION = "leases.coordination.k8s.io"
 
-_WORKLOAD: dict[str, JSON] = {"status": True, "generation": True, "categories": ("all",)}
-_CLUSTER_WIDE: dict[str, JSON] = {"namespaced": False}
-_CREATE_ONLY: dict[str, JSON] = {"namespaced": False, "verbs": ("create",)}
-_REPLICATED: dict[str, JSON] = {"scale": ScalePaths(), **_WORKLOAD}
-_BY_PUT: dict[str, JSON] = {"create_on_update": True}
-_NO_COLLECTION = tuple(verb for verb in ALL_VERBS if verb != "deletecollection")
-_DEFINITIONS: dict[str, JSON] = {
-    "status": True,
-    "generation": True,
-    "unconditional_update": False,
-    "categories": ("api-extensions",),
+_TRAITS: dict[str, dict[str, JSON]] = {
+    "+all": {"categories": ("all",)},
+    "+by-put": {"create_on_update": True},
+    "+cluster": {"namespaced": False},
+    "+definition": {"unconditional_update": False, "categories": ("api-extensions",)},
+    "+generation": {"generation": True},
+    "+kept": {"verbs": tuple(verb for verb in ALL_VERBS if verb != "deletecollection")},
+    "+review": {"namespaced": False, "verbs": ("create",)},
+    "+scale": {"scale": ScalePaths()},
+    "+status": {"status": True},
+    "+versioned": {"unconditional_update": False},
 }
+_TABLE = """
+v1 configmaps ConfigMap cm
+v1 endpoints Endpoints ep
+v1 events Event ev +by-put
+v1 limitranges LimitRange limits
+v1 namespaces Namespace ns +cluster +status +kept
+v1 nodes Node no +cluster +status
+v1 persistentvolumeclaims PersistentVolumeClaim pvc +status
+v1 persistentvolumes PersistentVolume pv +cluster +status
+v1 pods Pod po +all +status +generation
+v1 resourcequotas ResourceQuota quota +status
+v1 secrets Secret
+v1 serviceaccounts ServiceAccount sa
+v1 services Service svc +all +status
+apps/v1 controllerrevisions ControllerRevision
+apps/v1 daemonsets DaemonSet ds +all +status +generation
+apps/v1 deployments Deployment deploy +all +status +generation +scale
+apps/v1 replicasets ReplicaSet rs +all +status +generation +scale
+apps/v1 statefulsets StatefulSet sts +all +status +generation +scale
+autoscaling/v2 horizontalpodautoscalers HorizontalPodAutoscaler hpa +status
+batch/v1 jobs Job +all +status +generation
+coordination.k8s.io/v1 leases Lease +by-put +versioned
+discovery.k8s.io/v1 endpointslices EndpointSlice +generation
+apiextensions.k8s.io/v1 customresourcedefinitions CustomResourceDefinition crd crds
+  +cluster +status +generation +definition
+networking.k8s.io/v1 networkpolicies NetworkPolicy netpol +generation
+policy/v1 poddisruptionbudgets PodDisruptionBudget pdb +status +generation
+authorization.k8s.io/v1 selfsubjectaccessreviews SelfSubjectAccessReview +review
+authorization.k8s.io/v1 subjectaccessreviews SubjectAccessReview +review
+authentication.k8s.io/v1 tokenreviews TokenReview +review
+"""
+"""Version, plural, kind, short names and traits of the built-in resources.
+
+Resources of other groups are served through CustomResourceDefinitions.
+"""
 
 
-def _row(api_version: str, plural: str, kind: str, *, short: str = "", **rest: JSON) -> Resource:
+def _built_in(row: str) -> Resource:
+    api_version, plural, kind, *rest = row.split()
     group, _, version = api_version.rpartition("/")
-    short_names = tuple(short.split())
+    traits: dict[str, JSON] = {}
+    for word in rest:
+        traits |= _TRAITS.get(word, {})
     return Resource(
-        group=group, version=version, plural=plural, kind=kind, short_names=short_names, **rest
+        group=group,
+        version=version,
+        plural=plural,
+        kind=kind,
+        short_names=tuple(word for word in rest if word not in _TRAITS),
+        **traits,
     )
 
 
-BUILT_IN: tuple[Resource, ...] = (
-    _row("v1", "configmaps", "ConfigMap", short="cm"),
-    _row("v1", "endpoints", "Endpoints", short="ep", list_kind="EndpointsList"),
-    _row("v1", "events", "Event", short="ev", **_BY_PUT),
-    _row("v1", "limitranges", "LimitRange", short="limits"),
-    _row(
-        "v1",
-        "namespaces",
-        "Namespace",
-        short="ns",
-        status=True,
-        verbs=_NO_COLLECTION,
-        **_CLUSTER_WIDE,
-    ),
-    _row("v1", "nodes", "Node", short="no", status=True, **_CLUSTER_WIDE),
-    _row("v1", "persistentvolumeclaims", "PersistentVolumeClaim", short="pvc", status=True),
-    _row("v1", "persistentvolumes", "PersistentVolume", short="pv", status=True, **_CLUSTER_WIDE),
-    _row("v1", "pods", "Pod", short="po", **_WORKLOAD),
-    _row("v1", "resourcequotas", "ResourceQuota", short="quota", status=True),
-    _row("v1", "secrets", "Secret"),
-    _row("v1", "serviceaccounts", "ServiceAccount", short="sa"),
-    _row("v1", "services", "Service", short="svc", status=True, categories=("all",)),
-    _row("apps/v1", "controllerrevisions", "ControllerRevision"),
-    _row("apps/v1", "daemonsets", "DaemonSet", short="ds", **_WORKLOAD),
-    _row("apps/v1", "deployments", "Deployment", short="deploy", **_REPLICATED),
-    _row("apps/v1", "replicasets", "ReplicaSet", short="rs", **_REPLICATED),
-    _row("apps/v1", "statefulsets", "StatefulSet", short="sts", **_REPLICATED),
-    _row(
-        "autoscaling/v2",
-        "horizontalpodautoscalers",
-        "HorizontalPodAutoscaler",
-        short="hpa",
-        status=True,
-    ),
-    _row("batch/v1", "jobs", "Job", **_WORKLOAD),
-    _row("coordination.k8s.io/v1", "leases", "Lease", unconditional_update=False, **_BY_PUT),
-    _row("discovery.k8s.io/v1", "endpointslices", "EndpointSlice", generation=True),
-    _row(f"{EVENTS_GROUP}/v1", "events", "Event", short="ev", storage="events", **_BY_PUT),
-    _row(
-        "apiextensions.k8s.io/v1",
-        "customresourcedefinitions",
-        "CustomResourceDefinition",
-        short="crd crds",
-        **_CLUSTER_WIDE,
-        **_DEFINITIONS,
-    ),
-    _row(
-        "networking.k8s.io/v1", "networkpolicies", "NetworkPolicy", short="netpol", generation=True
-    ),
-    _row(
-        "policy/v1",
-        "poddisruptionbudgets",
-        "PodDisruptionBudget",
-        short="pdb",
-        status=True,
-        generation=True,
-    ),
-    _row(
-        "authorization.k8s.io/v1",
-        "selfsubjectaccessreviews",
-        "SelfSubjectAccessReview",
-        **_CREATE_ONLY,
-    ),
-    _row(
-        "authorization.k8s.io/v1",
-        "selfsubjectrulesreviews",
-        "SelfSubjectRulesReview",
-        **_CREATE_ONLY,
-    ),
-    _row("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", **_CREATE_ONLY),
-    _row("authentication.k8s.io/v1", "tokenreviews", "TokenReview", **_CREATE_ONLY),
-)
-"""Resources of other groups are served through CustomResourceDefinitions."""
+BUILT_IN = tuple(map(_built_in, _TABLE.replace("\n  ", " ").strip().splitlines()))
 
 
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
 class Registry:
-    """Served resources by path and by kind."""
-
     def __init__(self) -> None:
         self._by_path: dict[tuple[str, str, str], Resource] = {}
         self._by_kind: dict[tuple[str, str], Resource] = {}
-        self.generation = 0
         for resource in BUILT_IN:
             self.add(resource)
 
@@ -207,31 +155,24 @@ class Registry:
     def add(self, resource: Resource) -> None:
         self._by_path[resource.group, resource.version, resource.plural] = resource
         self._by_kind[resource.api_version, resource.kind] = resource
-        self.generation += 1
 
-    def remove_collection(self, collection: str) -> None:
+    def remove(self, name: str) -> None:
         """Stop serving all versions of a kind."""
         for path, resource in list(self._by_path.items()):
-            if resource.collection == collection:
+            if resource.name == name:
                 del self._by_path[path]
                 self._by_kind.pop((resource.api_version, resource.kind), None)
-        self.generation += 1
 
     def by_path(self, group: str, version: str, plural: str) -> Resource | None:
         return self._by_path.get((group, version, plural))
 
     def by_kind(self, api_version: str, kind: str) -> Resource | None:
-        """Return the resource of objects with this type."""
         return self._by_kind.get((api_version, kind))
 
     def by_name(self, name: str) -> Resource | None:
         """Return the resource named `plural` or `plural.group`, in its first version."""
         plural, _, group = name.partition(".")
         return next((item for item in self if item.plural == plural and item.group == group), None)
-
-    def primary(self, collection: str) -> Resource | None:
-        """Return the first served resource over a collection."""
-        return next((item for item in self if item.collection == collection), None)
 
     def is_built_in(self, group: str) -> bool:
         """Return whether the server itself serves a group, not CustomResourceDefinitions."""
@@ -247,7 +188,6 @@ class Registry:
         return {group: sorted(found[group], key=version_priority) for group in sorted(found)}
 
     def resources(self, group: str, version: str) -> list[Resource]:
-        """Return the resources of one group and version, by name."""
         found = (item for item in self if (item.group, item.version) == (group, version))
         return sorted(found, key=lambda item: item.plural)
 
@@ -259,6 +199,9 @@ def version_priority(version: str) -> tuple[int, int, int, str]:
         return (3, 0, 0, version)
     major, stage, minor = match.groups()
     return (("", "beta", "alpha").index(stage or ""), -int(major), -int(minor or 0), "")
+
+
+_AGE: Object = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
 def custom_resources(crd: Object) -> list[Resource]:
@@ -280,7 +223,6 @@ def custom_resources(crd: Object) -> list[Resource]:
             short_names=tuple(names.get("shortNames") or ()),
             categories=tuple(names.get("categories") or ()),
             namespaced=spec.get("scope") != "Cluster",
-            storage=name_of(crd),
             status=dig(version, "subresources", "status") is not None,
             scale=_scale(dig(version, "subresources", "scale")),
             generation=True,
@@ -288,7 +230,7 @@ def custom_resources(crd: Object) -> list[Resource]:
             custom=True,
             verbs=CUSTOM_VERBS,
             schema=dig(version, "schema", "openAPIV3Schema"),
-            columns=tuple(_columns(version)),
+            columns=tuple(version.get("additionalPrinterColumns") or (_AGE,)),
             selectable=tuple(
                 str(item.get("jsonPath", "")).lstrip(".")
                 for item in version.get("selectableFields") or ()
@@ -306,18 +248,3 @@ def _scale(paths: Object | None) -> ScalePaths | None:
         status_replicas=str(paths.get("statusReplicasPath") or ".status.replicas"),
         selector=str(paths.get("labelSelectorPath") or ""),
     )
-
-
-def _columns(version: Object) -> Iterator[PrinterColumn]:
-    declared = version.get("additionalPrinterColumns")
-    if not declared:
-        declared = [{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}]
-    for column in declared:
-        yield PrinterColumn(
-            name=str(column.get("name", "")),
-            type=str(column.get("type", "string")),
-            json_path=str(column.get("jsonPath", "")),
-            description=str(column.get("description", "")),
-            format=str(column.get("format", "")),
-            priority=int(column.get("priority", 0)),
-        )

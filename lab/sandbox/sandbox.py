@@ -1,7 +1,6 @@
 """The sandbox: an API server in this process, with the means to set it up and disturb it."""
 
 import asyncio
-import contextlib
 import socket
 import ssl
 import time
@@ -30,6 +29,7 @@ from lab.sandbox.server import Server
 from lab.sandbox.storage import Storage
 from lab.sandbox.subresources import ContainerLogs
 
+_HOST = "127.0.0.1"
 _MAX_BODY = 3 * 1024 * 1024
 _EXPIRY_CHECK_SECONDS = 1.0
 _SHUTDOWN_SECONDS = 0.5
@@ -72,20 +72,14 @@ class Sandbox:
         self._deletion = Deletion(self._operations)
         self._loader = Loader(self._operations)
         handlers = ResourceHandlers(
-            self._operations,
-            self._deletion,
-            self.access,
-            faults=self.faults,
+            operations=self._operations,
+            deletion=self._deletion,
+            access=self.access,
             logs=self.container_logs,
             bookmark_seconds=bookmark_seconds,
         )
         self._server = Server(
-            self._operations,
-            handlers,
-            self.access,
-            faults=self.faults,
-            request_log=self.request_log,
-            token=token,
+            handlers=handlers, faults=self.faults, request_log=self.request_log, token=token
         )
         self._admin = Admin(self.faults, self.access, self.request_log)
         self._runner: web.AppRunner | None = None
@@ -102,31 +96,25 @@ class Sandbox:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    async def start(
-        self, host: str = "127.0.0.1", port: int = 0, *, tls: ssl.SSLContext | None = None
-    ) -> None:
+    async def start(self, port: int = 0, *, tls: ssl.SSLContext | None = None) -> None:
         """Start serving; port 0 takes any free port. kubectl sends its token only over TLS."""
         app = web.Application(client_max_size=_MAX_BODY)
-        app.add_routes(self._admin.routes())
+        app.router.add_route("*", "/_sandbox/{path:.+}", self._admin.handle)
         app.router.add_route("*", "/{path:.*}", self._server.handle)
         self._runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS
         )
         await self._runner.setup()
-        listener = socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
-        )
+        listener = socket.create_server((_HOST, port))
         await web.SockSite(self._runner, listener, ssl_context=tls).start()
-        shown = f"[{host}]" if ":" in host else host
-        self._url = f"http{'s' if tls else ''}://{shown}:{listener.getsockname()[1]}"
+        self._url = f"http{'s' if tls else ''}://{_HOST}:{listener.getsockname()[1]}"
         self._expiry = asyncio.create_task(self._expire_regularly(), name="sandbox-event-expiry")
 
     async def stop(self) -> None:
         """Stop serving: open watches end cleanly, hanging requests are dropped."""
         if self._expiry is not None:
             self._expiry.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._expiry
+            await asyncio.gather(self._expiry, return_exceptions=True)
             self._expiry = None
         self.faults.clear()
         self.faults.end_watches()
@@ -175,11 +163,7 @@ class Sandbox:
         self.storage.expire()
 
     def create(self, obj: Object) -> Object:
-        """Create an object.
-
-        Raises:
-            ApiError: the answer that a request would get.
-        """
+        """Create an object; ApiError as a request would be answered."""
         at = self._place_of(obj)
         return as_object(at.resource, self._operations.create(at, copy_json(obj)))
 
@@ -197,21 +181,34 @@ class Sandbox:
         subresource: str = "",
         patch_type: PatchType = "merge",
         manager: str = "sandbox",
-        force: bool = False,
     ) -> Object:
         """Patch an object of a resource named `plural` or `plural.group`."""
         at = self._place(resource, name, namespace=namespace, subresource=subresource)
-        options = WriteOptions(manager=manager, force=force)
+        options = WriteOptions(manager=manager)
         stored, _ = self._operations.patch(at, patch_type, copy_json(patch), options=options)
         return as_object(at.resource, stored)
+
+    def patch_status(
+        self,
+        resource: str,
+        name: str,
+        status: Object,
+        *,
+        namespace: str = "",
+        manager: str = "sandbox",
+    ) -> None:
+        """Merge-patch the status of an object."""
+        patch = {"status": status}
+        self.patch(
+            resource, name, patch, namespace=namespace, subresource="status", manager=manager
+        )
 
     def scale(self, resource: str, name: str, replicas: int, *, namespace: str = "") -> Object:
         at = self._place(resource, name, namespace=namespace)
         options = WriteOptions(manager="kubectl", through="scale")
         patch = {"spec": {"replicas": replicas}}
-        return as_object(
-            at.resource, self._operations.patch(at, "merge", patch, options=options)[0]
-        )
+        stored, _ = self._operations.patch(at, "merge", patch, options=options)
+        return as_object(at.resource, stored)
 
     def delete(self, resource: str, name: str, *, namespace: str = "") -> None:
         """Delete an object; with finalizers it stays until they are removed."""
@@ -225,16 +222,12 @@ class Sandbox:
     def list(self, resource: str, *, namespace: str = "", label_selector: str = "") -> list[Object]:
         """Return the objects of a resource, of one namespace or of all."""
         found = self.resource(resource)
-        query = {"labelSelector": label_selector}
-        page = list_page(self.storage, found, read_filter(found, namespace, query), query={})
+        wanted = read_filter(found, namespace, {"labelSelector": label_selector})
+        page = list_page(self.storage, found, wanted, query={})
         return [as_object(found, stored) for stored in page.items]
 
     def resource(self, name: str) -> Resource:
-        """Return the resource named `plural` or `plural.group`.
-
-        Raises:
-            UnknownPathError: it is not served.
-        """
+        """Return the resource named `plural` or `plural.group`; UnknownPathError if not served."""
         found = self.registry.by_name(name)
         if found is None:
             raise UnknownPathError(name)

@@ -1,7 +1,8 @@
 """Structural schemas of custom kinds: pruning, defaults and validation."""
 
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from lab.sandbox.errors import FieldError, invalid_value, required_value, unsupported_value
 from lab.sandbox.objects import JSON, Object, copy_json
@@ -15,95 +16,93 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "number": (int, float),
     "boolean": (bool,),
 }
+_NAMES = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+}
 _ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def _parts(value: JSON, schema: Object) -> Iterator[tuple[str | int, JSON, Object]]:
+    """Yield the parts of a value that a schema describes: name or index, part, its schema."""
+    parts: Iterator[tuple[str | int, JSON, JSON]] = iter(())
+    if isinstance(value, list):
+        parts = ((index, item, schema.get("items")) for index, item in enumerate(value))
+    elif isinstance(value, dict):
+        properties, extra = schema.get("properties") or {}, schema.get("additionalProperties")
+        parts = ((name, item, properties.get(name, extra)) for name, item in value.items())
+    return ((key, item, inner) for key, item, inner in parts if isinstance(inner, dict))
+
+
+def _join(path: str, key: str | int) -> str:
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else key
 
 
 def prune(obj: Object, schema: Object) -> list[str]:
     """Drop the fields that a schema does not have; return their paths."""
-    dropped: list[str] = []
-    _prune(obj, schema, "", dropped=dropped, root=True)
-    return dropped
+    return list(_prune(obj, {**schema, "x-kubernetes-embedded-resource": True}, ""))
 
 
-def _prune(value: JSON, schema: Object, path: str, *, dropped: list[str], root: bool) -> None:
-    if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        for index, item in enumerate(value):
-            _prune(item, schema["items"], f"{path}[{index}]", dropped=dropped, root=False)
-    if not isinstance(value, dict):
-        return
-    properties = schema.get("properties") or {}
-    extra = schema.get("additionalProperties")
-    embedded = root or bool(schema.get("x-kubernetes-embedded-resource"))
-    for name in list(value):
-        below = f"{path}.{name}" if path else name
-        if embedded and name in _ROOT_FIELDS:
-            continue
-        if name in properties:
-            _prune(value[name], properties[name], below, dropped=dropped, root=False)
-        elif isinstance(extra, dict):
-            _prune(value[name], extra, below, dropped=dropped, root=False)
-        elif extra is not True and not schema.get(_PRESERVE):
+def _prune(value: JSON, schema: Object, path: str) -> Iterator[str]:
+    kept = _ROOT_FIELDS if schema.get("x-kubernetes-embedded-resource") else frozenset[str]()
+    described = [part for part in _parts(value, schema) if part[0] not in kept]
+    for key, item, inner in described:
+        yield from _prune(item, inner, _join(path, key))
+    if isinstance(value, dict) and not (
+        schema.get("additionalProperties") is True or schema.get(_PRESERVE)
+    ):
+        known = kept | {key for key, _, _ in described}
+        for name in [name for name in value if name not in known]:
             del value[name]
-            dropped.append(below)
+            yield _join(path, name)
 
 
 def apply_defaults(value: JSON, schema: Object) -> None:
-    if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        for item in value:
-            apply_defaults(item, schema["items"])
-    if not isinstance(value, dict):
-        return
-    properties = schema.get("properties") or {}
-    for name, inner in properties.items():
-        if name not in value and "default" in inner:
-            value[name] = copy_json(inner["default"])
-        if name in value:
-            apply_defaults(value[name], inner)
-    extra = schema.get("additionalProperties")
-    if isinstance(extra, dict):
-        for name, item in value.items():
-            if name not in properties:
-                apply_defaults(item, extra)
+    if isinstance(value, dict):
+        for name, inner in (schema.get("properties") or {}).items():
+            if name not in value and "default" in inner:
+                value[name] = copy_json(inner["default"])
+    for _, item, inner in _parts(value, schema):
+        apply_defaults(item, inner)
 
 
 def validate(obj: Object, schema: Object) -> list[FieldError]:
     """Validate an object by the parts of OpenAPI that structural schemas use most."""
-    errors: list[FieldError] = []
-    for name, inner in (schema.get("properties") or {}).items():
-        if name not in _ROOT_FIELDS and name in obj:
-            errors += _validate(obj[name], inner, name)
-    errors += [
-        required_value(name)
-        for name in schema.get("required") or ()
-        if name not in obj and name not in _ROOT_FIELDS
-    ]
-    return errors
+    own = {name: value for name, value in obj.items() if name not in _ROOT_FIELDS}
+    required = [name for name in schema.get("required") or () if name not in _ROOT_FIELDS]
+    return list(_validate(own, {**schema, "required": required}, ""))
 
 
 def _validate(value: JSON, schema: Object, path: str) -> Iterator[FieldError]:
+    wanted = f"{path} in body must be of type {schema.get('type', 'object')}"
     if value is None:
         if not schema.get("nullable"):
-            kind = schema.get("type", "object")
-            yield invalid_value(path, None, f'{path} in body must be of type {kind}: "null"')
+            yield invalid_value(path, None, f'{wanted}: "null"')
         return
     if not _has_type(value, schema):
-        kind = schema.get("type")
-        name = next(
-            (n for n, types in _PYTHON_TYPES.items() if type(value) in types), type(value).__name__
-        )
-        detail = f'{path} in body must be of type {kind}: "{name}"'
-        yield FieldError("FieldValueTypeInvalid", path, f'Invalid value: "{name}": {detail}')
+        given = f'"{_NAMES[type(value)]}"'
+        text = f"Invalid value: {given}: {wanted}: {given}"
+        yield FieldError("FieldValueTypeInvalid", path, text)
         return
     if (allowed := schema.get("enum")) is not None and value not in allowed:
         yield unsupported_value(path, value, allowed)
+    yield from _out_of_bounds(value, schema, path)
+    for key, item, inner in _parts(value, schema):
+        yield from _validate(item, inner, _join(path, key))
     if isinstance(value, dict):
-        yield from _validate_object(value, schema, path)
-    elif isinstance(value, list):
-        yield from _validate_list(value, schema, path)
-    elif isinstance(value, str):
-        yield from _validate_string(value, schema, path)
-    elif not isinstance(value, bool):
-        yield from _validate_number(value, schema, path)
+        missing = (name for name in schema.get("required") or () if name not in value)
+        yield from (required_value(_join(path, name)) for name in missing)
+    elif isinstance(value, list) and schema.get("x-kubernetes-list-type") == "map":
+        items = [item if isinstance(item, dict) else {} for item in value]
+        yield from _duplicates(items, schema.get("x-kubernetes-list-map-keys") or (), path)
+    elif isinstance(value, str) and not re.search(schema.get("pattern") or "", value):
+        yield invalid_value(path, value, f"{path} in body should match '{schema['pattern']}'")
 
 
 def _has_type(value: JSON, schema: Object) -> bool:
@@ -119,64 +118,33 @@ def _has_type(value: JSON, schema: Object) -> bool:
     return isinstance(value, wanted)
 
 
-def _validate_object(value: Object, schema: Object, path: str) -> Iterator[FieldError]:
-    properties = schema.get("properties") or {}
-    extra = schema.get("additionalProperties")
-    for name in schema.get("required") or ():
-        if name not in value:
-            yield required_value(f"{path}.{name}")
-    for name, item in value.items():
-        inner = properties.get(name, extra)
-        if isinstance(inner, dict):
-            yield from _validate(item, inner, f"{path}.{name}")
-    if len(value) > schema.get("maxProperties", len(value)):
-        yield invalid_value(path, len(value), f"must have at most {schema['maxProperties']} items")
+_BOUNDS: tuple[tuple[str, tuple[type, ...], Callable[[JSON, JSON], bool], str], ...] = (
+    ("minimum", (int, float), operator.lt, "be greater than or equal to {}"),
+    ("maximum", (int, float), operator.gt, "be less than or equal to {}"),
+    ("minLength", (str,), operator.lt, "be at least {} chars long"),
+    ("maxLength", (str,), operator.gt, "be at most {} chars long"),
+    ("minItems", (list,), operator.lt, "have at least {} items"),
+    ("maxItems", (list,), operator.gt, "have at most {} items"),
+    ("maxProperties", (dict,), operator.gt, "have at most {} properties"),
+)
+"""Keyword, types, what breaks it, and what is said; a number's value counts, else the length."""
 
 
-def _validate_list(value: list[JSON], schema: Object, path: str) -> Iterator[FieldError]:
-    inner = schema.get("items")
-    if isinstance(inner, dict):
-        for index, item in enumerate(value):
-            yield from _validate(item, inner, f"{path}[{index}]")
-    if len(value) > schema.get("maxItems", len(value)):
-        limit = schema["maxItems"]
-        yield FieldError(
-            "FieldValueTooMany", path, f"Too many: {len(value)}: must have at most {limit} items"
-        )
-    if len(value) < schema.get("minItems", 0):
-        limit = schema["minItems"]
-        yield invalid_value(path, len(value), f"{path} in body should have at least {limit} items")
-    keys = schema.get("x-kubernetes-list-map-keys") or ()
-    if keys and schema.get("x-kubernetes-list-type") == "map":
-        seen = set()
-        for index, item in enumerate(value):
-            identity = tuple(str(item.get(key)) for key in keys if isinstance(item, dict))
-            if identity in seen:
-                yield FieldError(
-                    "FieldValueDuplicate", f"{path}[{index}]", f"Duplicate value: {identity}"
-                )
-            seen.add(identity)
+def _out_of_bounds(value: JSON, schema: Object, path: str) -> Iterator[FieldError]:
+    for keyword, types, breaks, text in _BOUNDS:
+        limit = schema.get(keyword)
+        if limit is None or type(value) not in types:
+            continue
+        size = value if isinstance(value, int | float) else len(value)
+        if breaks(size, limit):
+            yield invalid_value(path, value, f"{path} in body should {text.format(limit)}")
 
 
-def _validate_string(value: str, schema: Object, path: str) -> Iterator[FieldError]:
-    pattern = schema.get("pattern")
-    if pattern and not re.search(pattern, value):
-        yield invalid_value(path, value, f"{path} in body should match '{pattern}'")
-    if len(value) > schema.get("maxLength", len(value)):
-        limit = schema["maxLength"]
-        yield FieldError("FieldValueTooLong", path, f"Too long: may not be more than {limit} bytes")
-    if len(value) < schema.get("minLength", 0):
-        limit = schema["minLength"]
-        yield invalid_value(path, value, f"{path} in body should be at least {limit} chars long")
-
-
-def _validate_number(value: float, schema: Object, path: str) -> Iterator[FieldError]:
-    minimum, maximum = schema.get("minimum"), schema.get("maximum")
-    if minimum is not None and value < minimum:
-        yield invalid_value(
-            path, value, f"{path} in body should be greater than or equal to {minimum}"
-        )
-    if maximum is not None and value > maximum:
-        yield invalid_value(
-            path, value, f"{path} in body should be less than or equal to {maximum}"
-        )
+def _duplicates(items: list[Object], keys: Iterable[str], path: str) -> Iterator[FieldError]:
+    seen = set()
+    for index, item in enumerate(items):
+        identity = tuple(str(item.get(key)) for key in keys)
+        if identity in seen:
+            text = f"Duplicate value: {identity}"
+            yield FieldError("FieldValueDuplicate", f"{path}[{index}]", text)
+        seen.add(identity)

@@ -2,17 +2,16 @@
 
 import asyncio
 import contextlib
+from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
 
 from aiohttp import hdrs, web
 
 from lab.sandbox import discovery
-from lab.sandbox.access import Access
-from lab.sandbox.errors import ApiError, UnknownPathError, forbidden, not_acceptable, unauthorized
+from lab.sandbox.errors import ApiError, UnknownPathError, bad_request, forbidden, unauthorized
 from lab.sandbox.faults import Faults, InjectedFault
-from lab.sandbox.objects import JSON, Object, encode
-from lab.sandbox.operations import Operations
+from lab.sandbox.objects import JSON
 from lab.sandbox.requests import (
     LoggedRequest,
     RequestLog,
@@ -20,92 +19,70 @@ from lab.sandbox.requests import (
     read_request,
     read_unserved_request,
 )
-from lab.sandbox.resource_handlers import ResourceHandlers
+from lab.sandbox.resource_handlers import ResourceHandlers, answered
 from lab.sandbox.resources import Registry
 
-_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 _PAGE = "<html><head><title>{0} {1}</title></head><body><h1>{0} {1}</h1></body></html>\n"
-_REASONS = {
-    401: "Unauthorized",
-    403: "Forbidden",
-    409: "Conflict",
-    429: "TooManyRequests",
-    500: "InternalError",
-    503: "ServiceUnavailable",
-    504: "Timeout",
-}
-_HEALTH_PATHS = ("/healthz", "/readyz", "/livez")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    def __init__(
-        self,
-        operations: Operations,
-        handlers: ResourceHandlers,
-        access: Access,
-        *,
-        faults: Faults,
-        request_log: RequestLog,
-        token: str | None,
-    ) -> None:
-        self._storage = operations.storage
-        self._registry: Registry = operations.registry
-        self._handlers = handlers
-        self._access = access
-        self._faults = faults
-        self._log = request_log
-        self._token = token
-        self._openapi: tuple[int, Object] = (-1, {})
+    handlers: ResourceHandlers
+    faults: Faults
+    request_log: RequestLog
+    token: str | None
+
+    @property
+    def _registry(self) -> Registry:
+        return self.handlers.operations.registry
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        self._storage.expire()
+        self.handlers.storage.expire()
         wanted: ResourceRequest | None = None
         try:
-            if not self._is_authorized(request):
-                raise unauthorized()
+            if self.token is not None:
+                self._authenticate(request)
             with contextlib.suppress(UnknownPathError, ApiError):
-                wanted = read_request(
-                    self._registry, request.method, request.path, query=request.query
-                )
-            for fault in self._faults.take(request.path, wanted):
+                wanted = self._read(request)
+            for fault in self.faults.take(request.path, wanted):
                 answer = await self._suffer(fault, request, wanted)
                 if answer is not None:
                     return self._finish(request, wanted, answer)
             answer = await self._answer(request, wanted)
         except UnknownPathError:
-            answer = _text(HTTPStatus.NOT_FOUND, "404 page not found\n")
+            answer = _unknown_path()
         except ApiError as error:
             answer = _status(error)
         return self._finish(request, wanted, answer)
 
-    def _is_authorized(self, request: web.Request) -> bool:
-        given = request.headers.get(hdrs.AUTHORIZATION, "")
-        return self._token is None or given == f"Bearer {self._token}"
+    def _read(self, request: web.Request) -> ResourceRequest:
+        return read_request(self._registry, request.method, request.path, query=request.query)
+
+    def _authenticate(self, request: web.Request) -> None:
+        if request.headers.get(hdrs.AUTHORIZATION) != f"Bearer {self.token}":
+            raise unauthorized()
 
     def _finish(
         self, request: web.Request, wanted: ResourceRequest | None, answer: web.StreamResponse
     ) -> web.StreamResponse:
         if not answer.prepared:
             self._decorate(answer)
-        self._record(request, wanted, answer.status)
-        return answer
-
-    def _decorate(self, answer: web.StreamResponse) -> None:
-        answer.headers[hdrs.DATE] = formatdate(self._storage.clock(), usegmt=True)
-        answer.headers.setdefault(hdrs.CACHE_CONTROL, "no-cache, private")
-
-    def _record(self, request: web.Request, wanted: ResourceRequest | None, code: int) -> None:
-        self._log.add(
+        self.request_log.add(
             LoggedRequest(
                 method=request.method,
                 verb=wanted.verb if wanted else request.method.lower(),
                 resource=wanted.resource.name if wanted else "",
                 namespace=wanted.namespace if wanted else "",
                 name=wanted.name if wanted else "",
-                code=code,
+                code=answer.status,
                 path=request.path_qs,
             )
         )
+        return answer
+
+    def _decorate(self, answer: web.StreamResponse) -> None:
+        answer.headers[hdrs.DATE] = formatdate(self.handlers.storage.clock(), usegmt=True)
+        answer.headers.setdefault(hdrs.CACHE_CONTROL, "no-cache, private")
 
     async def _suffer(  # noqa: C901 - one case for each kind of fault
         self, fault: InjectedFault, request: web.Request, wanted: ResourceRequest | None
@@ -128,25 +105,19 @@ class Server:
             case "slow":
                 await asyncio.sleep(fault.seconds)
             case "unknown-path":
-                return _text(HTTPStatus.NOT_FOUND, "404 page not found\n")
+                return _unknown_path()
             case "forbidden":
-                resource = wanted.resource if wanted else None
-                raise forbidden(
-                    resource.group if resource else "",
-                    resource.plural if resource else "",
-                    wanted.name if wanted else "",
-                    cause=f'User "{self._access.user}" cannot do this',
-                )
+                about = wanted.resource if wanted else None
+                place = (about.group, about.plural) if about else ("", "")
+                cause = f'User "{self.handlers.access.user}" cannot do this'
+                raise forbidden(*place, wanted.name if wanted else "", cause=cause)
             case "html":
                 page = _PAGE.format(fault.code, HTTPStatus(fault.code).phrase)
                 return web.Response(status=fault.code, text=page, content_type="text/html")
             case "error":
-                raise ApiError(
-                    fault.code,
-                    _REASONS.get(fault.code, "InternalError"),
-                    "a fault of the sandbox",
-                    retry_after=int(fault.seconds) or None,
-                )
+                reason = HTTPStatus(fault.code).phrase.replace(" ", "")
+                after = int(fault.seconds) or None
+                raise ApiError(fault.code, reason, "a fault of the sandbox", retry_after=after)
             case "silent":
                 pass
         return None
@@ -154,6 +125,8 @@ class Server:
     async def _answer(
         self, request: web.Request, wanted: ResourceRequest | None
     ) -> web.StreamResponse:
+        if "dryRun" in request.query:
+            raise bad_request("the sandbox has no dry run")
         if wanted is None:
             answer = self._answer_other(request)
             if answer is not None:
@@ -161,102 +134,81 @@ class Server:
             unserved = read_unserved_request(request.method, request.path, request.query)
             if unserved is not None:
                 # Rights are checked by the path, whether or not anything is served there.
-                self._access.check(unserved)
+                self.handlers.access.check(unserved)
             # Parse it again, to raise the error suppressed above.
-            wanted = read_request(self._registry, request.method, request.path, query=request.query)
+            wanted = self._read(request)
         if wanted.verb == "watch":
-            self._handlers.authorize(wanted, request.query)
+            self.handlers.authorize(wanted, request.query)
             return await self._watch(request, wanted)
-        return await self._handlers.answer(request, wanted)
+        return await self.handlers.answer(request, wanted)
 
     async def _watch(
         self, request: web.Request, wanted: ResourceRequest, *, cut_after: int | None = None
     ) -> web.StreamResponse:
-        watch = self._handlers.open_watch(request, wanted)
+        watch = self.handlers.open_watch(request, wanted)
         answer = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "application/json"})
         answer.enable_chunked_encoding()
         self._decorate(answer)
-        with self._handlers.opened(request, wanted, watch):
+        self.faults.open.add(watch)
+        try:
             await answer.prepare(request)
             async with contextlib.aclosing(watch.lines()) as lines:
-                if cut_after == 0:
-                    await _break_off(request)
-                    return answer
-                async for chunk in lines:
-                    if self._faults.silences(request.path, wanted):
-                        await asyncio.Event().wait()
+                sent = 0
+                while sent != cut_after and (chunk := await anext(lines, None)) is not None:
+                    await self._be_silent(request, wanted)
                     await answer.write(chunk)
-                    if cut_after is not None:
-                        cut_after -= 1
-                        if not cut_after:
-                            await _break_off(request)
-                            return answer
-            if self._faults.silences(request.path, wanted):
-                await asyncio.Event().wait()
+                    sent += 1
+            if sent == cut_after:
+                await _break_off(request)
+                return answer
+            await self._be_silent(request, wanted)
             await answer.write_eof()
+        finally:
+            self.faults.open.discard(watch)
         return answer
 
+    async def _be_silent(self, request: web.Request, wanted: ResourceRequest) -> None:
+        """Wait for ever if a fault silences the watch."""
+        if self.faults.silences(request.path, wanted):
+            await asyncio.Event().wait()
+
     def _answer_other(self, request: web.Request) -> web.StreamResponse | None:
-        path = request.path.rstrip("/")
-        if path.startswith(_HEALTH_PATHS):
-            return _text(HTTPStatus.OK, "ok")
-        if path in {"/api", "/apis"}:
-            return self._discover(request, core=path == "/api")
-        parts = path.strip("/").split("/")
-        found: JSON = discovery.legacy(self._registry, parts)
-        if found is not None:
-            if discovery.aggregated_version(request.headers.get(hdrs.ACCEPT, "")):
-                raise not_acceptable()
-            return _json(found)
+        registry = self._registry
+        parts = request.path.strip("/").split("/")
+        found: JSON = None
         match parts:
+            case ["healthz" | "readyz" | "livez", *_]:
+                return _text(HTTPStatus.OK, "ok")
+            case ["api" | "apis"]:
+                accept, core = request.headers.get(hdrs.ACCEPT, ""), parts == ["api"]
+                document = discovery.aggregated(registry, accept, core=core)
+                headers = {hdrs.CONTENT_TYPE: discovery.AGGREGATED}
+                return web.Response(body=document, headers=headers)
+            case ["api", "v1"]:
+                found = discovery.resources(registry, "", "v1")
+            case ["apis", group, version]:
+                found = discovery.resources(registry, group, version)
             case ["version"]:
                 found = discovery.VERSION
             case ["openapi", "v3"]:
-                found = self._openapi_index()
+                found = discovery.openapi_index(registry)
             case ["openapi", "v3", "api", "v1"]:
-                found = discovery.openapi_document(self._registry, "", "v1")
+                found = discovery.openapi_document(registry, "", "v1")
             case ["openapi", "v3", "apis", group, version]:
-                found = discovery.openapi_document(self._registry, group, version)
-            case _:
-                pass
-        return None if found is None else _json(found)
-
-    def _openapi_index(self) -> Object:
-        # Cached, because its digests need every schema to be rendered.
-        if self._openapi[0] != self._registry.generation:
-            self._openapi = (self._registry.generation, discovery.openapi_index(self._registry))
-        return self._openapi[1]
-
-    def _discover(self, request: web.Request, *, core: bool) -> web.StreamResponse:
-        version = discovery.aggregated_version(request.headers.get(hdrs.ACCEPT, ""))
-        if version is None:
-            raise not_acceptable()
-        if not version:
-            legacy = discovery.core_versions() if core else discovery.groups(self._registry)
-            return _json(legacy)
-        document = discovery.aggregated(self._registry, version, core=core)
-        tag = discovery.etag(document)
-        headers = {hdrs.ETAG: tag, hdrs.VARY: "Accept", hdrs.CACHE_CONTROL: "public"}
-        if request.headers.get(hdrs.IF_NONE_MATCH) == tag:
-            return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
-        headers[hdrs.CONTENT_TYPE] = _AGGREGATED.format(version)
-        return web.Response(body=document, headers=headers)
-
-
-def _json(document: JSON) -> web.Response:
-    return web.Response(body=encode(document), content_type="application/json")
+                found = discovery.openapi_document(registry, group, version)
+        return None if found is None else answered(found)
 
 
 def _text(status: HTTPStatus, text: str) -> web.Response:
-    answer = web.Response(status=status, text=text)
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    return answer
+    return web.Response(status=status, text=text, headers={"X-Content-Type-Options": "nosniff"})
+
+
+def _unknown_path() -> web.Response:
+    return _text(HTTPStatus.NOT_FOUND, "404 page not found\n")
 
 
 def _status(error: ApiError) -> web.Response:
-    answer = web.Response(
-        status=error.code, body=encode(error.status()), content_type="application/json"
-    )
+    answer = answered(error.status(), error.code)
     if error.retry_after is not None:
         answer.headers[hdrs.RETRY_AFTER] = str(error.retry_after)
     return answer

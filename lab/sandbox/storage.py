@@ -8,7 +8,7 @@ import bisect
 import heapq
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, TypeAlias
 
 from lab.sandbox.objects import Object, decode, dig, encode, meta, name_of, namespace_of
 
@@ -29,23 +29,20 @@ class Stored:
     version only prepends its own.
     """
 
-    __slots__ = ("_fields", "body", "expires", "key", "labels", "uid", "version", "views")
+    __slots__ = ("_fields", "body", "expires", "key", "labels", "uid", "version")
 
     def __init__(self, key: Key, version: int, obj: Object, *, expires: float | None) -> None:
         metadata = meta(obj)
-        labels = metadata.get("labels")
         self.key = key
         self.version = version
-        self.labels: dict[str, str] = labels if isinstance(labels, dict) else {}
+        self.labels: dict[str, str] = metadata.get("labels") or {}
         self.uid = str(metadata.get("uid") or "")
         self.expires = expires
         content = {name: value for name, value in obj.items() if name not in {"apiVersion", "kind"}}
         self.body = encode(content)[1:]
-        self.views: dict[str, bytes] = {}
         self._fields: dict[str, str] | None = None
 
     def decode(self, api_version: str, kind: str) -> Object:
-        """Return a copy with the given type."""
         obj: Object = {"apiVersion": api_version, "kind": kind}
         obj.update(decode(b"{" + self.body))
         return obj
@@ -53,9 +50,8 @@ class Stored:
     def fields(self, extract: Callable[[Object], dict[str, str]]) -> dict[str, str]:
         """Return the values that field selectors see, computed once."""
         if self._fields is None:
-            self._fields = extract(decode(b"{" + self.body))
-            self._fields["metadata.name"] = self.key.name
-            self._fields["metadata.namespace"] = self.key.namespace
+            place = {"metadata.name": self.key.name, "metadata.namespace": self.key.namespace}
+            self._fields = {**extract(decode(b"{" + self.body)), **place}
         return self._fields
 
 
@@ -70,14 +66,8 @@ class Change:
     encoded: dict[object, bytes] = field(default_factory=dict)
 
 
-class Subscriber(Protocol):
-    """A subscriber to changes; it is called in their order, and must not block."""
-
-    def notify(self, change: Change) -> None:
-        """Handle a change."""
-
-    def end(self) -> None:
-        """Handle the end of all changes: the kind was removed or redefined."""
+Subscriber: TypeAlias = Callable[[Change | None], None]
+"""Is called with each change, in order, and with None at the end of all; it must not block."""
 
 
 class StoredCollection:
@@ -105,23 +95,19 @@ class StoredCollection:
 
     def range_at(self, version: int, namespace: str, after: Key | None) -> Iterator[Stored]:
         """Yield objects like `range`, at an older version that is not compacted."""
-        past: dict[Key, Stored | None] = {}
-        for change in reversed(self._log):
-            if change.version <= version:
-                break
-            past[change.new.key] = change.old
-        if not past:
+        later = self.changes_after(version)
+        if not later:
             yield from self.range(namespace, after)
             return
-        for key in sorted(self.objects.keys() | past.keys()):
-            stored = past[key] if key in past else self.objects[key]
-            if stored is None or (after is not None and key <= after):
-                continue
-            if not namespace or key.namespace == namespace:
+        past = {change.new.key: change.old for change in reversed(later)}
+        objects = {**self.objects, **past}
+        for key in sorted(objects):
+            stored = objects[key]
+            is_next = after is None or key > after
+            if stored is not None and is_next and namespace in {"", key.namespace}:
                 yield stored
 
     def changes_after(self, version: int) -> list[Change]:
-        """Return the logged changes with a higher version."""
         index = bisect.bisect_right(self._log, version, key=lambda change: change.version)
         return self._log[index:]
 
@@ -133,10 +119,9 @@ class StoredCollection:
 
     def end_subscriptions(self) -> None:
         for subscriber in tuple(self.subscribers):
-            subscriber.end()
+            subscriber(None)
 
     def record(self, change: Change) -> None:
-        """Apply a change, log it and notify the subscribers."""
         key = change.new.key
         if change.type == "ADDED":
             bisect.insort(self._keys, key)
@@ -150,12 +135,10 @@ class StoredCollection:
             # Trim one half at a time, so that the cost is spread over many changes.
             self.compact(self._log[self._history - 1].version)
         for subscriber in tuple(self.subscribers):
-            subscriber.notify(change)
+            subscriber(change)
 
 
 class Storage:
-    """All collections under one version counter."""
-
     def __init__(self, clock: Callable[[], float], history: int = 10_000) -> None:
         self.clock = clock
         self.version = 1
@@ -164,7 +147,6 @@ class Storage:
         self._expiry: list[tuple[float, str, Key, int]] = []
 
     def collection(self, name: str) -> StoredCollection:
-        """Return the collection of that name; create it on first use."""
         found = self.collections.get(name)
         if found is None:
             found = self.collections[name] = StoredCollection(name, self._history)
@@ -174,7 +156,6 @@ class Storage:
         return self.collection(collection).objects.get(Key(namespace, name))
 
     def write(self, collection: str, obj: Object, *, ttl: float | None = None) -> Stored:
-        """Store an object under its metadata's name, with the next version."""
         target = self.collection(collection)
         key = Key(namespace_of(obj), name_of(obj))
         old = target.objects.get(key)

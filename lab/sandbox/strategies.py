@@ -24,85 +24,74 @@ _METADATA_TIMES = ("creationTimestamp", "deletionTimestamp")
 _CONDITION_TIMES = ("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime")
 # Fields of a Lease that are dropped unless a feature gate is on; by default it is off.
 _COORDINATED_ELECTION = ("preferredHolder", "strategy")
+_MICRO_TIMES = ("acquireTime", "renewTime")
 _KEEP_STATUS_ON_CREATE = frozenset({"nodes"})
 
 
 def read_body(resource: Resource, obj: Object) -> tuple[Object, list[str]]:
-    """Decode a body for its kind; return the object and the unknown fields that were dropped.
-
-    For built-in kinds, unknown fields are only detected for Events.
+    """Decode a body for its kind; return the object and the fields that its schema lacks.
 
     Raises:
         DecodeError: a field has the wrong type.
     """
-    unknown: list[str] = []
     _normalize_times(resource, meta(obj), _METADATA_TIMES)
     if resource.is_event:
-        return events.to_storage(resource.group, obj), events.unknown_fields(resource.group, obj)
+        return events.normalized(obj), []
     if not resource.custom:
         conditions = dig(obj, "status", "conditions")
         for condition in conditions if isinstance(conditions, list) else ():
             _normalize_times(resource, condition, _CONDITION_TIMES)
-    if resource.collection == LEASE_COLLECTION:
-        _normalize_lease(obj)
-    if resource.schema is not None:
-        unknown = schema.prune(obj, resource.schema)
-    return obj, unknown
+    if resource.name == LEASE_COLLECTION and isinstance(obj.get("spec"), dict):
+        _normalize_lease(resource, obj["spec"])
+    return obj, schema.prune(obj, resource.schema) if resource.schema is not None else []
 
 
-def _normalize_times(resource: Resource, holder: Object, names: Iterable[str]) -> None:
+def _normalize_times(
+    resource: Resource,
+    holder: Object,
+    names: Iterable[str],
+    *,
+    normalize: Callable[[str], str] = normalize_time,
+) -> None:
     """Write times like Go, whatever zone or fraction the client chose."""
     for name in names:
         value = holder.get(name)
         if value is not None:
             try:
-                holder[name] = normalize_time(str(value))
+                holder[name] = normalize(str(value))
             except TimeFormatError as error:
                 raise DecodeError(resource.version, resource.kind, str(error)) from None
 
 
-def _normalize_lease(lease: Object) -> None:
-    spec = lease.get("spec")
-    if not isinstance(spec, dict):
-        return
-    for name in _COORDINATED_ELECTION:
+def _normalize_lease(resource: Resource, spec: Object) -> None:
+    for name in (
+        *_COORDINATED_ELECTION,
+        *(each for each in _MICRO_TIMES if spec.get(each) is None),
+    ):
         spec.pop(name, None)
-    for name in ("acquireTime", "renewTime"):
-        value = spec.get(name)
-        if value is None:
-            spec.pop(name, None)
-            continue
-        try:
-            spec[name] = normalize_micro_time(str(value))
-        except TimeFormatError as error:
-            raise DecodeError("v1", "Lease", str(error)) from None
+    _normalize_times(resource, spec, _MICRO_TIMES, normalize=normalize_micro_time)
     for name in ("leaseDurationSeconds", "leaseTransitions"):
         value = spec.get(name)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-            given = "string" if isinstance(value, str) else "number " + str(value)
-            raise DecodeError(
-                "v1",
-                "Lease",
-                f"json: cannot unmarshal {given} into Go struct field LeaseSpec.spec.{name} "
-                "of type int32",
-            )
+            given = "string" if isinstance(value, str) else f"number {value}"
+            field = f"Go struct field LeaseSpec.spec.{name} of type int32"
+            raise DecodeError("v1", "Lease", f"json: cannot unmarshal {given} into {field}")
 
 
 def set_defaults(resource: Resource, obj: Object) -> None:
-    """Fill in defaults, on create and on update."""
-    schema.apply_defaults(obj, resource.schema or _DEFAULTS.get(resource.collection) or {})
-    if resource.collection in _COMPLETE:
-        _COMPLETE[resource.collection](obj)
+    schema.apply_defaults(obj, resource.schema or _DEFAULTS.get(resource.name) or {})
+    if resource.name in _COMPLETE:
+        _COMPLETE[resource.name](obj)
 
 
 def prepare_create(resource: Resource, obj: Object) -> None:
     """Drop fields that a creator may not set, and set the initial status."""
-    if resource.status and resource.collection not in _KEEP_STATUS_ON_CREATE:
+    if resource.status and resource.name not in _KEEP_STATUS_ON_CREATE:
         obj.pop("status", None)
-    initial = _INITIAL_STATUS.get(resource.collection)
+    initial = _INITIAL_STATUS.get(resource.name)
     if initial is not None:
         obj["status"] = dict(initial)
-    if resource.collection == "namespaces":
+    if resource.name == "namespaces":
         obj["spec"] = {"finalizers": ["kubernetes"]}
 
 
@@ -133,66 +122,39 @@ def _desired(resource: Resource, obj: Object) -> Object:
     return {name: value for name, value in obj.items() if name not in ignored}
 
 
-def validate_create(resource: Resource, obj: Object) -> None:
-    """Refuse to create an invalid object.
+def validate(resource: Resource, obj: Object, old: Object | None = None) -> None:
+    """Refuse an invalid new object, or an invalid change of an old one.
 
     Raises:
         ApiError: 422 with one cause for each broken rule.
     """
-    rule = _NAME_RULES.get(resource.collection, metadata.subdomain_errors)
+    rule = _NAME_RULES.get(resource.name, metadata.subdomain_errors)
     errors = metadata.validate(obj, rule, namespaced=resource.namespaced)
-    if resource.is_event:
-        errors += events.validate_create(resource.group, obj)
-    _refuse(resource, obj, errors + _validate(resource, obj))
-
-
-def validate_update(resource: Resource, new: Object, old: Object) -> None:
-    """Refuse an invalid change.
-
-    Raises:
-        ApiError: 422 with one cause for each broken rule.
-    """
-    rule = _NAME_RULES.get(resource.collection, metadata.subdomain_errors)
-    errors = metadata.validate(new, rule, namespaced=resource.namespaced)
-    errors += metadata.validate_update(new, old)
-    if resource.is_event:
-        errors += events.validate_update(resource.group, new, old)
-    if resource.group == "apps" and resource.plural in {"deployments", "statefulsets"}:
-        selector = dig(new, "spec", "selector")
+    if old is not None:
+        errors += metadata.validate_update(obj, old)
+    if old is not None and resource.name in {"deployments.apps", "statefulsets.apps"}:
+        selector = dig(obj, "spec", "selector")
         if selector != dig(old, "spec", "selector"):
             errors.append(invalid_value("spec.selector", selector, "field is immutable"))
-    _refuse(resource, new, errors + _validate(resource, new))
-
-
-def _refuse(resource: Resource, obj: Object, errors: list[FieldError]) -> None:
-    if errors:
-        # Errors about Events name the core group, whichever view wrote them.
-        group = "" if resource.is_event else resource.group
-        raise invalid(group, resource.kind, name_of(obj), errors=errors)
-
-
-def _validate(resource: Resource, obj: Object) -> list[FieldError]:
     if resource.schema is not None:
-        return schema.validate(obj, resource.schema)
-    check = _CHECKS.get(resource.collection)
-    return check(obj) if check is not None else []
+        errors += schema.validate(obj, resource.schema)
+    elif resource.name in _CHECKS:
+        errors += _CHECKS[resource.name](obj)
+    if errors:
+        raise invalid(resource.group, resource.kind, name_of(obj), errors=errors)
+
+
+def _at_least(obj: Object, path: str, least: int) -> list[FieldError]:
+    value = dig(obj, *path.split("."))
+    text = "must be greater than 0" if least else "must be greater than or equal to 0"
+    return [invalid_value(path, value, text)] if isinstance(value, int) and value < least else []
 
 
 def _validate_lease(lease: Object) -> list[FieldError]:
-    spec = lease.get("spec") or {}
-    errors = []
-    duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
-    if duration is not None and duration <= 0:
-        errors.append(
-            invalid_value("spec.leaseDurationSeconds", duration, "must be greater than 0")
-        )
-    if transitions is not None and transitions < 0:
-        errors.append(
-            invalid_value(
-                "spec.leaseTransitions", transitions, "must be greater than or equal to 0"
-            )
-        )
-    return errors
+    return [
+        *_at_least(lease, "spec.leaseDurationSeconds", 1),
+        *_at_least(lease, "spec.leaseTransitions", 0),
+    ]
 
 
 def _validate_pod(pod: Object) -> list[FieldError]:
@@ -205,41 +167,23 @@ def _validate_workload(workload: Object) -> list[FieldError]:
     labels = dig(workload, "spec", "template", "metadata", "labels") or {}
     if not dig(workload, "spec", "selector"):
         errors.append(required_value("spec.selector"))
-    elif any(labels.get(key) != value for key, value in selector.items()):
-        errors.append(
-            invalid_value(
-                "spec.template.metadata.labels",
-                labels,
-                "`selector` does not match template `labels`",
-            )
-        )
+    elif not selector.items() <= labels.items():
+        why = "`selector` does not match template `labels`"
+        errors.append(invalid_value("spec.template.metadata.labels", labels, why))
     if not dig(workload, "spec", "template", "spec", "containers"):
         errors.append(required_value("spec.template.spec.containers"))
-    replicas = dig(workload, "spec", "replicas")
-    if isinstance(replicas, int) and replicas < 0:
-        errors.append(
-            invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
-        )
-    return errors
+    return errors + _at_least(workload, "spec.replicas", 0)
+
+
+_REQUIRED = ("spec.group", "spec.scope", "spec.names.plural", "spec.names.kind", "spec.versions")
 
 
 def _validate_crd(crd: Object) -> list[FieldError]:
-    errors = [
-        required_value(field)
-        for field, value in (
-            ("spec.group", dig(crd, "spec", "group")),
-            ("spec.scope", dig(crd, "spec", "scope")),
-            ("spec.names.plural", dig(crd, "spec", "names", "plural")),
-            ("spec.names.kind", dig(crd, "spec", "names", "kind")),
-            ("spec.versions", dig(crd, "spec", "versions")),
-        )
-        if not value
-    ]
+    errors = [required_value(path) for path in _REQUIRED if not dig(crd, *path.split("."))]
     wanted = f"{dig(crd, 'spec', 'names', 'plural')}.{dig(crd, 'spec', 'group')}"
     if not errors and name_of(crd) != wanted:
-        errors.append(
-            invalid_value("metadata.name", name_of(crd), 'must be spec.names.plural+"."+spec.group')
-        )
+        why = 'must be spec.names.plural+"."+spec.group'
+        errors.append(invalid_value("metadata.name", name_of(crd), why))
     return errors
 
 
@@ -314,10 +258,10 @@ _INITIAL_STATUS: dict[str, Object] = {
 _NAME_RULES: dict[str, metadata.NameRule] = {
     "namespaces": metadata.label_errors,
     "services": metadata.service_errors,
-    # Only the stricter rules of events.k8s.io restrict the name of an Event further.
     "events": metadata.path_segment_errors,
 }
 _CHECKS: dict[str, Callable[[Object], list[FieldError]]] = {
+    "events": events.validate,
     LEASE_COLLECTION: _validate_lease,
     "pods": _validate_pod,
     "deployments.apps": _validate_workload,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from lab.sandbox.errors import bad_request, conflict, invalid, invalid_value
+from lab.sandbox.errors import DecodeError, bad_request, conflict, invalid, invalid_value
 from lab.sandbox.objects import JSON, Object, dig, encode, meta, put_at, value_at
 from lab.sandbox.operations import Operations
 from lab.sandbox.requests import DEFAULT_OPTIONS, ResourceRequest, WriteOptions, is_true
@@ -41,8 +41,7 @@ def change_scale(
 ) -> Stored:
     """Write through the scale subresource; `change` turns the current Scale into the wanted one.
 
-    Raises:
-        ApiError: 409 for a stale version, 422 for negative replicas, 400 for a wrong type.
+    ApiError 409 for a stale version, 422 for negative replicas, 400 for a wrong type.
     """
     resource = at.resource
     stored = operations.find(at)
@@ -53,14 +52,11 @@ def change_scale(
     version = dig(wanted, "metadata", "resourceVersion")
     if version and version != str(stored.version):
         raise conflict(resource.group, resource.plural, at.name)
-    replicas = dig(wanted, "spec", "replicas")
-    if replicas is None:
-        replicas = 0
+    replicas = dig(wanted, "spec", "replicas") or 0
     if not isinstance(replicas, int):
-        raise bad_request(
-            'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal '
-            f"{encode(replicas).decode()} into Go struct field ScaleSpec.spec.replicas of type int32"
-        )
+        shown = encode(replicas).decode()
+        field = "Go struct field ScaleSpec.spec.replicas of type int32"
+        raise DecodeError("v1", "Scale", f"json: cannot unmarshal {shown} into {field}")
     if replicas < 0:
         error = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("autoscaling", "Scale", at.name, errors=[error])
@@ -87,11 +83,7 @@ class ContainerLogs:
         self._texts[namespace, pod, container, previous] = text
 
     def read(self, namespace: str, pod: str, query: Mapping[str, str]) -> str:
-        """Return a log, limited as the query asks.
-
-        Raises:
-            ApiError: 400 if there was no previous run.
-        """
+        """Return a log, limited as the query asks; ApiError 400 if there was no previous run."""
         container, previous = query.get("container", ""), is_true(query.get("previous"))
         text = self._texts.get((namespace, pod, container, previous))
         if text is None and previous:

@@ -1,23 +1,25 @@
 """Tables: the output of `kubectl get`, computed by the server."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from lab.sandbox.objects import JSON, Object, age, dig, encode, name_of, values_at
-from lab.sandbox.resources import CRD_COLLECTION, LEASE_COLLECTION, PrinterColumn, Resource
+from lab.sandbox.objects import JSON, Object, age, dig, encode, name_of, value_at
+from lab.sandbox.resources import CRD_COLLECTION, LEASE_COLLECTION, Resource
+
+Cell: TypeAlias = Callable[[Object, float], JSON]
+"""Computes a cell of an object, at a time."""
 
 
 class Column(NamedTuple):
-    """A column of a Table and the function that computes its cells."""
-
     name: str
-    cell: Callable[[Object, float], JSON]
+    cell: Cell
     priority: int = 0
     type: str = "string"
     format: str = ""
 
 
 _NONE = "<none>"
+_TEMPLATE = ("spec", "template", "spec")
 
 
 def _name(obj: Object, _now: float) -> JSON:
@@ -28,7 +30,7 @@ def _age(obj: Object, now: float) -> JSON:
     return age(dig(obj, "metadata", "creationTimestamp"), now)
 
 
-def _at(*path: str, default: JSON = _NONE) -> Callable[[Object, float], JSON]:
+def _at(*path: str, default: JSON = _NONE) -> Cell:
     def cell(obj: Object, _now: float) -> JSON:
         value = dig(obj, *path)
         return default if value is None or value == "" else value
@@ -40,33 +42,22 @@ NAME = Column("Name", _name, format="name")
 AGE = Column("Age", _age)
 
 
-def _containers(*path: str) -> tuple[Column, Column]:
-    def names(obj: Object, _now: float) -> JSON:
-        return ",".join(str(item.get("name")) for item in dig(obj, *path, "containers") or ())
+def _joined(field: str) -> Cell:
+    """Return a cell with a field of all containers of the template."""
 
-    def images(obj: Object, _now: float) -> JSON:
-        return ",".join(str(item.get("image")) for item in dig(obj, *path, "containers") or ())
-
-    return Column("Containers", names, 1), Column("Images", images, 1)
-
-
-def _selector(*path: str) -> Callable[[Object, float], JSON]:
     def cell(obj: Object, _now: float) -> JSON:
-        labels = dig(obj, *path) or {}
-        return ",".join(f"{key}={value}" for key, value in labels.items()) or _NONE
+        return ",".join(str(item.get(field)) for item in dig(obj, *_TEMPLATE, "containers") or ())
 
     return cell
 
 
-def _ratio(have: tuple[str, ...], want: tuple[str, ...]) -> Callable[[Object, float], JSON]:
-    def cell(obj: Object, _now: float) -> JSON:
-        return f"{dig(obj, *have) or 0}/{dig(obj, *want) or 0}"
-
-    return cell
+def _selector(obj: Object, _now: float) -> JSON:
+    labels = dig(obj, "spec", "selector", "matchLabels") or {}
+    return ",".join(f"{key}={value}" for key, value in labels.items()) or _NONE
 
 
-def _count(*path: str) -> Callable[[Object, float], JSON]:
-    return _at(*path, default=0)
+def _ratio(obj: Object, _now: float) -> JSON:
+    return f"{dig(obj, 'status', 'readyReplicas') or 0}/{dig(obj, 'spec', 'replicas') or 0}"
 
 
 def _pod_ready(pod: Object, _now: float) -> JSON:
@@ -108,24 +99,20 @@ def _pod_status(pod: Object, _now: float) -> JSON:
 def _pod_restarts(pod: Object, now: float) -> JSON:
     statuses = dig(pod, "status", "containerStatuses") or ()
     count = sum(int(status.get("restartCount") or 0) for status in statuses)
-    ended = [
-        text
-        for status in statuses
-        if (text := dig(status, "lastState", "terminated", "finishedAt"))
-    ]
+    ends = (dig(status, "lastState", "terminated", "finishedAt") for status in statuses)
+    ended = list(filter(None, ends))
     return f"{count} ({age(max(ended), now)} ago)" if count and ended else count
 
 
-def event_first_seen(event: Object, now: float) -> str:
+def _event_first_seen(event: Object, now: float) -> str:
     return age(event.get("firstTimestamp") or event.get("eventTime"), now)
 
 
 def _event_last_seen(event: Object, now: float) -> JSON:
-    series = event.get("series")
-    if series:
+    if series := event.get("series"):
         return age(series.get("lastObservedTime"), now)
     last = event.get("lastTimestamp")
-    return age(last, now) if last else event_first_seen(event, now)
+    return age(last, now) if last else _event_first_seen(event, now)
 
 
 def _event_object(event: Object, _now: float) -> JSON:
@@ -140,9 +127,7 @@ def _event_source(event: Object, _now: float) -> JSON:
 
 
 def _event_count(event: Object, _now: float) -> JSON:
-    series = event.get("series")
-    count = series.get("count") if series else event.get("count")
-    return count or 1
+    return (event.get("series") or event).get("count") or 1
 
 
 def _event_message(event: Object, _now: float) -> JSON:
@@ -157,12 +142,10 @@ _EVENT = (
     Column("Subobject", _at("involvedObject", "fieldPath", default=""), 1),
     Column("Source", _event_source, 1),
     Column("Message", _event_message),
-    Column("First Seen", event_first_seen, 1),
+    Column("First Seen", _event_first_seen, 1),
     Column("Count", _event_count, 1),
     Column("Name", _name, 1, format="name"),
 )
-_TEMPLATE = ("spec", "template", "spec")
-_LABELS = ("spec", "selector", "matchLabels")
 
 
 def _data_count(config: Object, _now: float) -> JSON:
@@ -186,12 +169,13 @@ BUILT_IN_COLUMNS: dict[str, tuple[Column, ...]] = {
     "namespaces": (NAME, Column("Status", _at("status", "phase", default="")), AGE),
     "deployments.apps": (
         NAME,
-        Column("Ready", _ratio(("status", "readyReplicas"), ("spec", "replicas"))),
-        Column("Up-to-date", _count("status", "updatedReplicas")),
-        Column("Available", _count("status", "availableReplicas")),
+        Column("Ready", _ratio),
+        Column("Up-to-date", _at("status", "updatedReplicas", default=0)),
+        Column("Available", _at("status", "availableReplicas", default=0)),
         AGE,
-        *_containers(*_TEMPLATE),
-        Column("Selector", _selector(*_LABELS), 1),
+        Column("Containers", _joined("name"), 1),
+        Column("Images", _joined("image"), 1),
+        Column("Selector", _selector, 1),
     ),
     LEASE_COLLECTION: (NAME, Column("Holder", _at("spec", "holderIdentity", default="")), AGE),
     CRD_COLLECTION: (NAME, Column("Created At", _at("metadata", "creationTimestamp"))),
@@ -202,24 +186,24 @@ DEFAULT_COLUMNS = (NAME, AGE)
 def columns_of(resource: Resource) -> tuple[Column, ...]:
     if resource.custom:
         return (NAME, *map(_custom_column, resource.columns))
-    return BUILT_IN_COLUMNS.get(resource.collection, DEFAULT_COLUMNS)
+    return BUILT_IN_COLUMNS.get(resource.name, DEFAULT_COLUMNS)
 
 
-def _custom_column(declared: PrinterColumn) -> Column:
+def _custom_column(declared: Object) -> Column:
+    kind, path = str(declared.get("type", "string")), str(declared.get("jsonPath", ""))
+
     def cell(obj: Object, now: float) -> JSON:
-        values = values_at(obj, declared.json_path)
-        if not values or values[0] is None:
-            return "<unknown>" if declared.type == "date" else None
-        value = values[0]
-        if declared.type == "date":
+        value = value_at(obj, path)
+        if kind == "date":
             return age(value, now)
-        if declared.type == "string":
-            if isinstance(value, dict | list):
-                return encode(value).decode()
-            return str(value).lower() if isinstance(value, bool) else str(value)
-        return value
+        if value is None or kind != "string":
+            return value
+        if isinstance(value, dict | list):
+            return encode(value).decode()
+        return str(value).lower() if isinstance(value, bool) else str(value)
 
-    return Column(declared.name, cell, declared.priority, declared.type, declared.format)
+    name, format_ = str(declared.get("name", "")), str(declared.get("format", ""))
+    return Column(name, cell, int(declared.get("priority", 0)), kind, format_)
 
 
 def definitions(columns: tuple[Column, ...]) -> list[Object]:

@@ -9,7 +9,7 @@ watch cache (staging/src/k8s.io/apiserver/pkg/storage/cacher).
 The choice: a watch subscribes to its collection and keeps a queue of changes. There is no await
 between reading the state and subscribing, so no change is lost in between and no lock is needed. A
 change is encoded only right before it is sent: all subscribers share the change objects, while the
-text depends on selectors and on the representation (whole objects, metadata, tables).
+text depends on selectors and on the representation (whole objects, tables).
 
 What fails:
 
@@ -27,14 +27,15 @@ versions, bookmarks or 410, which the reporter must be tested against.
 """
 
 import asyncio
+import contextlib
 import random
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 
 from lab.sandbox.errors import expired, too_large
-from lab.sandbox.events import to_storage
-from lab.sandbox.lists import Filter, check_options, read_version
+from lab.sandbox.events import normalized
+from lab.sandbox.lists import Filter, read_version
 from lab.sandbox.objects import Object, encode
 from lab.sandbox.representation import (
     IncludeObject,
@@ -42,7 +43,6 @@ from lab.sandbox.representation import (
     change_line,
     event_line,
     last_match,
-    partial,
     table_of,
     whole,
 )
@@ -67,12 +67,7 @@ class WatchOptions:
 
 
 def read_options(query: Mapping[str, str]) -> WatchOptions:
-    """Return the options of a watch request.
-
-    Raises:
-        ApiError: 400 or 422 if they are invalid.
-    """
-    check_options(query, watch=True)
+    """Return the options of a watch request; ApiError 400 or 500 if they are invalid."""
     version = read_version(query.get("resourceVersion", ""))
     bookmarks = is_true(query.get("allowWatchBookmarks"))
     asked = query.get("sendInitialEvents")
@@ -103,28 +98,24 @@ class Watch:
     include: IncludeObject
     storage: Storage
     bookmark_seconds: float
+    transport: asyncio.Transport | None
     sent_version: int = 0
     _queue: deque[Change] = field(default_factory=deque)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _ended: bool = False
     _defined: bool = False
 
-    def notify(self, change: Change) -> None:
-        if len(self._queue) >= _BUFFER:
-            # This client does not read, and must start again.
+    def notify(self, change: Change | None = None) -> None:
+        """Queue a change, or end the stream once the queue is sent."""
+        # A client with a full queue does not read, and must start again.
+        if change is None or len(self._queue) >= _BUFFER:
             self._ended = True
         else:
             self._queue.append(change)
         self._wake.set()
 
-    def end(self) -> None:
-        """End the stream once the queue is sent."""
-        self._ended = True
-        self._wake.set()
-
     async def lines(self) -> AsyncGenerator[bytes]:
-        """Yield encoded events, several at once if several are queued."""
-        collection = self.storage.collection(self.resource.collection)
+        collection = self.storage.collection(self.resource.name)
         options = self.options
         if not options.with_state and options.version < collection.compacted:
             yield self._too_old(collection)
@@ -139,17 +130,17 @@ class Watch:
         self.sent_version = start
         # No await between reading the state and subscribing, so that no change is missed.
         state = list(collection.range(self.wanted.namespace)) if options.with_state else []
-        collection.subscribers.append(self)
+        collection.subscribers.append(self.notify)
         try:
             for stored in state:
                 if self.wanted.matches(stored):
-                    yield self._added(stored)
+                    yield event_line("ADDED", self._shown(stored, stored.version))
             if options.initial_end:
                 yield self._bookmark(start, initial_end=True)
             async for chunk in self._follow():
                 yield chunk
         finally:
-            collection.subscribers.remove(self)
+            collection.subscribers.remove(self.notify)
 
     async def _follow(self) -> AsyncGenerator[bytes]:
         loop = asyncio.get_running_loop()
@@ -174,11 +165,9 @@ class Watch:
                     continue
             self._wake.clear()
             until = min(deadline, following) if bookmarks else deadline
-            try:
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(max(until - now, 0)):
                     await self._wake.wait()
-            except TimeoutError:
-                pass
 
     def _drain(self) -> bytes:
         parts: list[bytes] = []
@@ -202,22 +191,18 @@ class Watch:
         return "DELETED" if before else None
 
     def _line(self, change: Change, kind: EventType) -> bytes:
-        if self.representation == "table":
-            shown = last_match(change) if kind == "DELETED" else change.new
-            return event_line(kind, self._table([shown], change.version))
-        return change_line(self.resource, change, kind, representation=self.representation)
+        if self.representation == "full":
+            return change_line(self.resource, change, kind)
+        shown = last_match(change) if kind == "DELETED" else change.new
+        return event_line(kind, self._shown(shown, change.version))
 
-    def _added(self, stored: Stored) -> bytes:
-        if self.representation == "table":
-            return event_line("ADDED", self._table([stored], stored.version))
-        render = partial if self.representation == "partial" else whole
-        return event_line("ADDED", render(self.resource, stored))
-
-    def _table(self, items: list[Stored], version: int) -> bytes:
+    def _shown(self, stored: Stored, version: int, *, has_row: bool = True) -> bytes:
+        if self.representation == "full":
+            return whole(self.resource, stored)
         first, self._defined = not self._defined, True
         return table_of(
             self.resource,
-            items,
+            [stored] * has_row,
             now=self.storage.clock(),
             include=self.include,
             metadata={"resourceVersion": str(version)},
@@ -231,12 +216,9 @@ class Watch:
             metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
         obj: Object = {"metadata": metadata}
         if self.resource.is_event:
-            obj = to_storage("", obj)
+            obj = normalized(obj)
         empty = Stored(Key("", ""), version, obj, expires=None)
-        if self.representation == "table":
-            return event_line("BOOKMARK", self._table([empty] if initial_end else [], version))
-        render = partial if self.representation == "partial" else whole
-        return event_line("BOOKMARK", render(self.resource, empty))
+        return event_line("BOOKMARK", self._shown(empty, version, has_row=initial_end))
 
     def _too_old(self, collection: StoredCollection) -> bytes:
         if self.resource.is_event:

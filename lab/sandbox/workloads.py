@@ -79,12 +79,8 @@ def pod_of(replica_set: Object, node: str) -> Object:
 def running_status(pod: Object, *, now: str, address: str) -> Object:
     """Return the status of a pod whose containers run and are ready."""
     conditions = (
-        "PodReadyToStartContainers",
-        "Initialized",
-        "Ready",
-        "ContainersReady",
-        "PodScheduled",
-    )
+        "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled",
+    )  # fmt: skip
     return {
         "phase": "Running",
         "conditions": [
@@ -137,13 +133,8 @@ def with_condition(before: Sequence[Object], says: Says, *, now: str) -> list[Ob
     type_, status, reason, message = says
     old = next((each for each in before if each["type"] == type_), None)
     since = old.get("lastTransitionTime") if old and old["status"] == status else None
-    fresh: Object = {
-        "type": type_,
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": since or now,
-    }
+    fresh = {"type": type_, "status": status, "reason": reason, "message": message}
+    fresh["lastTransitionTime"] = since or now
     return [*(each for each in before if each["type"] != type_), fresh]
 
 
@@ -167,55 +158,40 @@ def deployment_status(
         "availableReplicas": ready,
         "unavailableReplicas": max(wanted - ready, 0),
     }
-    status: Object = {"observedGeneration": meta(deployment).get("generation", 1)}
-    # Omit zero counts, like Go's encoder.
-    status.update({name: count for name, count in counts.items() if count})
     old = {item["type"]: item for item in dig(deployment, "status", "conditions") or ()}
-    available = _available(enough=ready >= wanted - _max_unavailable(deployment, wanted))
-    progressing = _progressing(
-        old.get("Progressing"), replica_set, complete=ready >= wanted == len(pods), rollout=rollout
-    )
-    conditions = []
-    for condition in (available, progressing):
-        before = old.get(condition["type"])
-        conditions.append(_dated(condition, before, now))
-    status["conditions"] = conditions
-    return status
-
-
-def _available(*, enough: bool) -> Object:
+    available, progressing = old.get("Available"), old.get("Progressing")
     # A Deployment that is scaled to zero has all its replicas, and so is available.
+    enough = ready >= wanted - _max_unavailable(deployment, wanted)
+    has, reason = ("has", "Available") if enough else ("does not have", "Unavailable")
+    says = (
+        "Available",
+        str(enough),
+        f"MinimumReplicas{reason}",
+        f"Deployment {has} minimum availability.",
+    )
+    available = _dated(says, available, now)
+    # A finished rollout stays finished, whatever happens to the pods.
+    if progressing is None or progressing.get("reason") != _COMPLETE or rollout:
+        complete = ready >= wanted == len(pods)
+        reason = _COMPLETE if complete else "ReplicaSetUpdated"
+        done = "has successfully progressed" if complete else "is progressing"
+        says = ("Progressing", "True", reason, f'ReplicaSet "{replica_set}" {done}.')
+        progressing = _dated(says, progressing, now)
     return {
-        "type": "Available",
-        "status": "True" if enough else "False",
-        "reason": "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable",
-        "message": f"Deployment {'has' if enough else 'does not have'} minimum availability.",
+        "observedGeneration": meta(deployment).get("generation", 1),
+        # Omit zero counts, like Go's encoder.
+        **{name: count for name, count in counts.items() if count},
+        "conditions": [available, progressing],
     }
 
 
-def _progressing(
-    before: Object | None, replica_set: str, *, complete: bool, rollout: bool
-) -> Object:
-    if before is not None and before.get("reason") == _COMPLETE and not rollout:
-        # A finished rollout stays finished, whatever happens to the pods.
-        return before
-    done = "has successfully progressed" if complete else "is progressing"
-    return {
-        "type": "Progressing",
-        "status": "True",
-        "reason": _COMPLETE if complete else "ReplicaSetUpdated",
-        "message": f'ReplicaSet "{replica_set}" {done}.',
-    }
+def _dated(says: Says, before: Object | None, now: str) -> Object:
+    (condition,) = with_condition([before] if before else [], says, now=now)
+    unchanged = before is not None and all(before.get(key) == condition[key] for key in _TOLD)
+    return before if before is not None and unchanged else {**condition, "lastUpdateTime": now}
 
 
-def _dated(condition: Object, before: Object | None, now: str) -> Object:
-    compared = ("status", "reason", "message")
-    if before is not None and all(before.get(key) == condition[key] for key in compared):
-        return before
-    since = now
-    if before is not None and before.get("status") == condition["status"]:
-        since = str(before.get("lastTransitionTime") or now)
-    return {**condition, "lastUpdateTime": now, "lastTransitionTime": since}
+_TOLD = ("status", "reason", "message")
 
 
 def _max_unavailable(deployment: Object, wanted: int) -> int:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 Bounds = tuple[float, ...]
 """Ascending upper bounds of buckets, without `+Inf`."""
@@ -16,6 +16,7 @@ _GENERATION_TOKENS: Final = 130
 """Tokens per request."""
 
 _INTER_TOKEN_SECONDS: Final = 0.015
+_BY_SOURCE: Final = "vllm:prompt_tokens_by_source_total"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,11 @@ def _shares(mean: float, bounds: Bounds) -> tuple[float, ...]:
     return tuple(-math.expm1(-bound / mean) for bound in bounds)
 
 
-@dataclass(frozen=True, slots=True)
-class HistogramValue:
+class HistogramValue(NamedTuple):
     """Cumulative counts per bound, without `+Inf`, which is `count`."""
 
     cumulative: tuple[int, ...]
-    count: int
+    total: int
     sum: float
 
 
@@ -66,9 +66,8 @@ def _growth(load: Load) -> Mapping[Key, float]:
     growth = {
         ("vllm:request_success_total", "stop"): 0.9 * finished,
         ("vllm:request_success_total", "length"): 0.1 * finished,
-        ("vllm:prompt_tokens_by_source_total", "local_compute"): finished
-        * (_PROMPT_TOKENS - _CACHED_TOKENS),
-        ("vllm:prompt_tokens_by_source_total", "local_cache_hit"): finished * _CACHED_TOKENS,
+        (_BY_SOURCE, "local_compute"): finished * (_PROMPT_TOKENS - _CACHED_TOKENS),
+        (_BY_SOURCE, "local_cache_hit"): finished * _CACHED_TOKENS,
         ("first_tokens", ""): finished,
         ("later_tokens", ""): finished * (_GENERATION_TOKENS - 1),
         ("steps", ""): load.steps,
@@ -99,10 +98,8 @@ def _observed(load: Load) -> Mapping[str, tuple[float, float]]:
         "request_params_n": 1.0,
     }
     observed = {f"vllm:{name}": (load.requests, mean) for name, mean in per_request.items()}
-    observed["vllm:inter_token_latency_seconds"] = (
-        load.requests * (_GENERATION_TOKENS - 1),
-        _INTER_TOKEN_SECONDS,
-    )
+    later = load.requests * (_GENERATION_TOKENS - 1)
+    observed["vllm:inter_token_latency_seconds"] = (later, _INTER_TOKEN_SECONDS)
     if load.steps:
         tokens = load.requests * (computed + _GENERATION_TOKENS)
         observed["vllm:iteration_tokens_total"] = (load.steps, max(1.0, tokens / load.steps))
@@ -130,7 +127,6 @@ class EngineTotals:
         self._observations: defaultdict[str, dict[float, float]] = defaultdict(dict)
 
     def advance(self, seconds: float) -> None:
-        """Advance by some seconds under the current load."""
         for key, rate in _growth(self.load).items():
             self._totals[key] += rate * seconds
         for name, (rate, mean) in _observed(self.load).items():
@@ -148,8 +144,8 @@ class EngineTotals:
     def values(self) -> dict[Key, float]:
         """Return the gauges, and the counters that have moved; missing counters are 0."""
         load = self.load
-        prompt = self._sum_of("vllm:prompt_tokens_by_source_total")
-        cached = self.total("vllm:prompt_tokens_by_source_total", "local_cache_hit")
+        prompt, cached = self._sum_of(_BY_SOURCE), self.total(_BY_SOURCE, "local_cache_hit")
+        generated = self.total("first_tokens") + self.total("later_tokens")
         counters = {key: float(self.total(*key)) for key in self._totals}
         return counters | {
             ("vllm:num_requests_running", ""): load.running,
@@ -163,8 +159,7 @@ class EngineTotals:
             ("vllm:prefix_cache_queries_total", ""): prompt,
             ("vllm:prefix_cache_hits_total", ""): cached,
             ("vllm:external_prefix_cache_queries_total", ""): prompt - cached,
-            ("vllm:generation_tokens_total", ""): self.total("first_tokens")
-            + self.total("later_tokens"),
+            ("vllm:generation_tokens_total", ""): generated,
         }
 
     def histogram(self, name: str, bounds: Bounds) -> HistogramValue:

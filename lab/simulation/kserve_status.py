@@ -14,37 +14,30 @@ from lab.simulation.kserve_objects import (
     TRUE,
     UNKNOWN,
     Conditions,
-    Object,
     Said,
     components_of,
     condition_of,
     failed_end,
-    is_ready,
-    is_running,
     last_end,
-    name_of,
     newest_first,
     serving_container,
     status_of,
-    storage_initializer,
-    waiting,
 )
+from lab.simulation.objects import Object, is_ready, name_of
 
 _OF_REVISION: Final = ("ContainerHealthy", "ResourcesAvailable")
 _OF_SERVICE: Final = ("ConfigurationsReady", "RoutesReady")
-_PULL: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
+_GOOD: Final[Said] = (TRUE, "", "")
 
 
 def revision_status(revision: Object, pods: Sequence[Object], now: str) -> Object:
     conditions = _conditions(revision, _OF_REVISION, now)
     was_ready = conditions.status("Ready") == TRUE
     healthy, available = _health(pods, was_ready=was_ready)
-    conditions.put_said("ContainerHealthy", healthy)
-    conditions.put_said("ResourcesAvailable", available)
-    active = (
-        (TRUE, "", "") if pods else (FALSE, "NoTraffic", "The target is not receiving traffic.")
-    )
-    conditions.put_said("Active", active)
+    conditions.put("ContainerHealthy", healthy)
+    conditions.put("ResourcesAvailable", available)
+    idle = (FALSE, "NoTraffic", "The target is not receiving traffic.")
+    conditions.put("Active", _GOOD if pods else idle)
     conditions.sum_up(_OF_REVISION)
     return {
         "observedGeneration": revision["metadata"].get("generation", 1),
@@ -56,19 +49,14 @@ def revision_status(revision: Object, pods: Sequence[Object], now: str) -> Objec
 
 def _health(pods: Sequence[Object], *, was_ready: bool) -> tuple[Said, Said]:
     """Return ContainerHealthy and ResourcesAvailable."""
-    good, starting = (TRUE, "", ""), (UNKNOWN, "Deploying", "")
+    starting = (UNKNOWN, "Deploying", "")
     if any(map(is_ready, pods)):
-        return good, good
+        return _GOOD, _GOOD
     for pod in pods:
-        container = serving_container(pod)
-        ended = last_end(container) if container else {}
-        wait = waiting(container) if container else {}
-        if ended:
+        if ended := last_end(serving_container(pod)):
             text = f"Container failed with: {ended.get('message', '')}"
             return (FALSE, f"ExitCode{ended.get('exitCode', 0)}", text), starting
-        if wait.get("reason") in _PULL:
-            return starting, (FALSE, wait["reason"], wait.get("message", ""))
-    return (good, good) if was_ready else (starting, starting)
+    return (_GOOD, _GOOD) if was_ready else (starting, starting)
 
 
 def service_status(service: Object, revisions: Sequence[Object], now: str) -> Object:
@@ -80,13 +68,15 @@ def service_status(service: Object, revisions: Sequence[Object], now: str) -> Ob
         status["latestCreatedRevisionName"] = name_of(newest[0])
     if ready:
         status["latestReadyRevisionName"] = name_of(ready[0])
-        status["traffic"] = [_resolved(each, service, ready[0]) for each in _asked(service)]
+        status["traffic"] = [
+            _resolved(each, service, ready[0]) for each in service["spec"]["traffic"]
+        ]
         status["url"] = _url(service)
         cluster = f"{name_of(service)}.{service['metadata']['namespace']}.svc.cluster.local"
         status["address"] = {"url": f"http://{cluster}"}
     conditions = _conditions(service, _OF_SERVICE, now)
-    conditions.put_said("ConfigurationsReady", _configurations(newest))
-    conditions.put_said("RoutesReady", _routes(service, newest, has_ready=bool(ready)))
+    conditions.put("ConfigurationsReady", _configurations(newest))
+    conditions.put("RoutesReady", _routes(service, newest, has_ready=bool(ready)))
     conditions.sum_up(_OF_SERVICE)
     return {**status, "conditions": [*conditions]}
 
@@ -95,7 +85,7 @@ def _configurations(newest: Sequence[Object]) -> Said:
     if not newest or _ready(newest[0]) == UNKNOWN:
         return UNKNOWN, "", ""
     if _ready(newest[0]) == TRUE:
-        return TRUE, "", ""
+        return _GOOD
     why = (condition_of(newest[0], "Ready") or {}).get("message", "")
     text = f'Revision "{name_of(newest[0])}" failed with message: {why}.'
     return FALSE, "RevisionFailed", text
@@ -103,7 +93,7 @@ def _configurations(newest: Sequence[Object]) -> Said:
 
 def _routes(service: Object, newest: Sequence[Object], *, has_ready: bool) -> Said:
     if has_ready:
-        return TRUE, "", ""
+        return _GOOD
     configuration = f'Configuration "{name_of(service)}"'
     if newest and _ready(newest[0]) == FALSE:
         return FALSE, "RevisionMissing", f"{configuration} does not have any ready Revision."
@@ -114,10 +104,6 @@ def _routes(service: Object, newest: Sequence[Object], *, has_ready: bool) -> Sa
 def _conditions(obj: Object, parts: Sequence[str], now: str) -> Conditions:
     stored = status_of(obj).get("conditions") or ()
     return Conditions(stored, now, frozenset({"Ready", *parts}))
-
-
-def _asked(service: Object) -> list[Object]:
-    return list(service["spec"]["traffic"])
 
 
 def _resolved(entry: Object, service: Object, ready: Object) -> Object:
@@ -139,10 +125,8 @@ def _ready(revision: Object) -> str:
 
 _WHOLE: Final = 100
 _RESTS_ON: Final = ("PredictorReady", "IngressReady")
-_ROUTE: Final = {"explainer": "ExplainerRoutesReady"}
 _LOADED: Final = ("Loaded", "UpToDate")
 _PENDING: Final = ("Pending", "InProgress")
-_LOADING: Final = ("Loading", "InProgress")
 _FAILED: Final = ("FailedToLoad", "BlockedByFailedLoad")
 
 
@@ -169,13 +153,11 @@ def whole_status(
             status["observedGeneration"] = status_of(service).get("observedGeneration", 0)
             _take_over(conditions, component, service)
     for type_, name in (("RoutesReady", _route), ("LatestDeploymentReady", _configuration)):
-        _last_bad(conditions, type_, [name(each) for each in components_of(inferenceservice)])
-    conditions.put("Stopped", FALSE)
+        _last_bad(conditions, type_, [*map(name, components_of(inferenceservice))])
+    conditions.put("Stopped", (FALSE, "", ""))
     _ingress(inferenceservice, status, conditions)
     conditions.sum_up(_RESTS_ON)
     model = _model(status, services.get("predictor"), pods, conditions=conditions)
-    if model is None:
-        return stored
     return {**status, "conditions": [*conditions], "modelStatus": model}
 
 
@@ -200,7 +182,7 @@ def _propagated(before: Object, service: Object) -> Object:
     }
     if (condition_of(service, "Ready") or {}).get("status") == TRUE:
         told |= {key: status[key] for key in ("url", "address") if key in status}
-    kept: Object = {key: before[key] for key in ("url", "address") if key in before}
+    kept = {key: before[key] for key in ("url", "address") if key in before}
     return kept | {key: each for key, each in told.items() if each}
 
 
@@ -230,7 +212,7 @@ def _take_over(conditions: Conditions, component: str, service: Object) -> None:
 
 
 def _route(component: str) -> str:
-    return _ROUTE.get(component, f"{component.capitalize()}RouteReady")
+    return f"{component.capitalize()}RouteReady"
 
 
 def _configuration(component: str) -> str:
@@ -239,50 +221,40 @@ def _configuration(component: str) -> str:
 
 def _last_bad(conditions: Conditions, type_: str, parts: Sequence[str]) -> None:
     bad = [each for each in parts if conditions.status(each) != TRUE]
-    if not bad:
-        conditions.put(type_, TRUE)
-        return
-    status = FALSE if conditions.status(bad[-1]) == FALSE else UNKNOWN
-    conditions.put(type_, status, f"{bad[-1]} not ready")
+    conditions.put(
+        type_, (conditions.status(bad[-1]), f"{bad[-1]} not ready", "") if bad else _GOOD
+    )
 
 
 def _ingress(inferenceservice: Object, status: Object, conditions: Conditions) -> None:
     """Write IngressReady: True once the component that requests reach first has a URL."""
     entry = "transformer" if "transformer" in inferenceservice["spec"] else "predictor"
     if not (status["components"].get(entry) or {}).get("url"):
-        conditions.put("IngressReady", FALSE, f"{entry.capitalize()} ingress not created")
+        conditions.put("IngressReady", (FALSE, f"{entry.capitalize()} ingress not created", ""))
         return
     name, place = name_of(inferenceservice), inferenceservice["metadata"]["namespace"]
-    conditions.put("IngressReady", TRUE)
+    conditions.put("IngressReady", _GOOD)
     status["url"] = f"http://{name}-{place}.example.com"
     status["address"] = {"url": f"http://{name}.{place}.svc.cluster.local"}
 
 
 def _model(
     status: Object, service: Object | None, pods: Sequence[Object], *, conditions: Conditions
-) -> Object | None:
-    """Return the model status from the first pod; None if the pass is not stored at all."""
+) -> Object:
+    """Return the model status, from the first pod."""
     before = dict(status.get("modelStatus") or {})
     if service is None:
         return before
+    predictor = status["components"].get("predictor") or {}
+    newest = predictor.get("latestCreatedRevision") == predictor.get("latestReadyRevision")
     look, failure = _PENDING, None
     if not pods:
         failed = any(each["status"] == FALSE for each in status_of(service).get("conditions", ()))
         look = _FAILED if failed else _PENDING
-    else:
-        storage, serving = storage_initializer(pods[0]), serving_container(pods[0])
-        predictor = status["components"].get("predictor") or {}
-        newest = predictor.get("latestCreatedRevision") == predictor.get("latestReadyRevision")
-        if storage and is_running(storage):
-            if last_end(storage):
-                return None
-            look = _LOADING
-        elif storage and (failure := failed_end(storage)) is not None:
-            look = _FAILED
-        elif conditions.status("Ready") == TRUE and newest:
-            look = _LOADED
-        elif serving and (failure := failed_end(serving)) is not None:
-            look = _FAILED
+    elif conditions.status("Ready") == TRUE and newest:
+        look = _LOADED
+    elif (failure := failed_end(serving_container(pods[0]))) is not None:
+        look = _FAILED
     target, transition = look
     states = before.get("states") or {}
     active = "Loaded" if target == "Loaded" else states.get("activeModelState", "")

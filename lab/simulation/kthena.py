@@ -27,7 +27,7 @@ What fails:
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -37,13 +37,10 @@ from lab.simulation.kthena_objects import (
     ROLE,
     ROLE_ID,
     VOLCANO,
-    Object,
     controller_revision,
     instance_objects,
     is_deleting,
     is_failed,
-    is_ready,
-    labels_of,
     ordinal_of,
     pod_group,
     pods_of_instance,
@@ -51,6 +48,7 @@ from lab.simulation.kthena_objects import (
     role_replicas,
     roles_of,
 )
+from lab.simulation.objects import Object, is_ready, labels_of, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +72,10 @@ class ModelServingWorld:
 
     @property
     def name(self) -> str:
-        return str(self.modelserving["metadata"]["name"])
+        return name_of(self.modelserving)
 
     @property
     def replicas(self) -> int:
-        """The number of ServingGroups wanted."""
         return int(self.modelserving["spec"].get("replicas", 1))
 
     @property
@@ -94,6 +91,21 @@ class ModelServingWorld:
         """True if ServingGroups have PodGroups."""
         scheduler = self.modelserving["spec"].get("schedulerName", VOLCANO)
         return self.pod_groups is not None and scheduler == VOLCANO
+
+    def instance(self, group: str, role: Object, ordinal: int) -> list[Object]:
+        return [
+            *instance_objects(
+                self.modelserving,
+                group,
+                role,
+                ordinal=ordinal,
+                revision=self.revision,
+                grouped=self.grouped,
+            )
+        ]
+
+    def pod_group(self, group: str) -> list[Object]:
+        return [pod_group(self.modelserving, group, self.roles)] if self.grouped else []
 
     def kept(self, revision: str) -> list[Object] | None:
         """Return the roles stored in a ControllerRevision, or None."""
@@ -116,7 +128,6 @@ class SimulatedInstance:
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """The pods and Services."""
         return (*self.pods, *self.services)
 
     @property
@@ -145,7 +156,6 @@ class ServingGroup:
 
     @property
     def pods(self) -> tuple[Object, ...]:
-        """The pods of all its instances."""
         return tuple(pod for instance in self.instances for pod in instance.pods)
 
     @property
@@ -157,18 +167,9 @@ class ServingGroup:
 
 def groups_of(world: ModelServingWorld) -> list[ServingGroup]:
     """Return the groups, sorted by ordinal."""
-    pods, services = _by_group(world.pods), _by_group(world.services)
-    pod_groups = _by_group(world.pod_groups or ())
-    names = {*pods, *services, *pod_groups}
-    return sorted(
-        (
-            _group(
-                world, name, pods[name], services=services[name], pod_groups=tuple(pod_groups[name])
-            )
-            for name in names
-        ),
-        key=lambda group: group.ordinal,
-    )
+    kinds = [_by_group(each) for each in (world.pods, world.services, world.pod_groups or ())]
+    names = sorted({name for kind in kinds for name in kind}, key=ordinal_of)
+    return [_group(world, name, *(kind[name] for kind in kinds)) for name in names]
 
 
 def _by_group(objects: Iterable[Object]) -> defaultdict[str, list[Object]]:
@@ -178,17 +179,9 @@ def _by_group(objects: Iterable[Object]) -> defaultdict[str, list[Object]]:
     return found
 
 
-def _group(
-    world: ModelServingWorld,
-    name: str,
-    pods: Sequence[Object],
-    *,
-    services: Sequence[Object],
-    pod_groups: tuple[Object, ...],
-) -> ServingGroup:
-    roles = {role["name"]: role for role in world.roles}
-    instances = tuple(_instances(world, roles, name, pods=pods, services=services))
-    is_outdated = any(labels_of(pod)[REVISION] != world.revision for pod in pods)
+def _group(world: ModelServingWorld, name: str, *kinds: Sequence[Object]) -> ServingGroup:
+    pods, services, pod_groups = kinds
+    instances = tuple(_instances(world, name, pods, services=services))
     is_complete = all(
         [each.state for each in instances if each.role == role["name"]]
         == ["Running"] * role_replicas(role)
@@ -198,10 +191,10 @@ def _group(
         name=name,
         ordinal=ordinal_of(name),
         instances=instances,
-        pod_groups=pod_groups,
+        pod_groups=tuple(pod_groups),
         is_going=_is_going(pods, pod_groups),
         is_running=is_complete,
-        is_outdated=is_outdated,
+        is_outdated=any(labels_of(pod)[REVISION] != world.revision for pod in pods),
     )
 
 
@@ -214,35 +207,26 @@ def _is_going(pods: Sequence[Object], pod_groups: Sequence[Object]) -> bool:
 
 
 def _instances(
-    world: ModelServingWorld,
-    roles: Mapping[str, Object],
-    group: str,
-    *,
-    pods: Sequence[Object],
-    services: Sequence[Object],
+    world: ModelServingWorld, group: str, pods: Sequence[Object], *, services: Sequence[Object]
 ) -> Iterator[SimulatedInstance]:
     keys = {(labels_of(each)[ROLE], labels_of(each)[ROLE_ID]) for each in (*pods, *services)}
     for role, role_id in sorted(keys, key=lambda key: (key[0], ordinal_of(key[1]))):
-        own = tuple(each for each in pods if labels_of(each)[ROLE_ID] == role_id)
-        yield SimulatedInstance(
-            group=group,
-            role=role,
-            id=role_id,
-            pods=own,
-            services=tuple(each for each in services if labels_of(each)[ROLE_ID] == role_id),
-            expected=_expected(world, roles, role, pods=own),
+        own, serving = (
+            tuple(each for each in objects if labels_of(each)[ROLE_ID] == role_id)
+            for objects in (pods, services)
         )
+        expected = _expected(world, role, own)
+        yield SimulatedInstance(group, role, role_id, own, serving, expected)
 
 
-def _expected(
-    world: ModelServingWorld, roles: Mapping[str, Object], role: str, *, pods: Sequence[Object]
-) -> int:
+def _expected(world: ModelServingWorld, role: str, pods: Sequence[Object]) -> int:
+    """Return how many pods an instance needs: by the revision of its pods, else by the spec."""
     for pod in pods:
-        kept = world.kept(labels_of(pod)[REVISION]) or ()
-        for each in kept:
+        for each in world.kept(labels_of(pod)[REVISION]) or ():
             if each["name"] == role:
                 return pods_of_instance(each)
-    return pods_of_instance(roles[role]) if role in roles else max(len(pods), 1)
+    known = (pods_of_instance(each) for each in world.roles if each["name"] == role)
+    return next(known, max(len(pods), 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,9 +262,7 @@ def plan(world: ModelServingWorld) -> ModelServingPlan:
 
 def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
     """Return the objects that are not being deleted yet, without duplicates."""
-    found = {
-        (each["kind"], each["metadata"]["name"]): each for each in objects if not is_deleting(each)
-    }
+    found = {_key(each): each for each in objects if not is_deleting(each)}
     return tuple(found.values())
 
 
@@ -309,23 +291,14 @@ def _to_replace(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> lis
 def _repair(world: ModelServingWorld, group: ServingGroup) -> ModelServingPlan:
     """Return the plan that brings a group's roles to the spec."""
     delete: list[Object] = []
-    create: list[Object] = []
-    if world.grouped and not group.pod_groups:
-        create.append(pod_group(world.modelserving, group.name, world.roles))
+    create: list[Object] = [] if group.pod_groups else world.pod_group(group.name)
     for role in world.roles:
         own = [each for each in group.instances if each.role == role["name"]]
         wanted = role_replicas(role)
         surplus = _surplus_instances(own, wanted)
         delete += chain(*(each.objects for each in surplus))
         for ordinal in _missing({ordinal_of(each.id) for each in own}, wanted):
-            create += instance_objects(
-                world.modelserving,
-                group.name,
-                role,
-                ordinal=ordinal,
-                revision=world.revision,
-                grouped=world.grouped,
-            )
+            create += world.instance(group.name, role, ordinal)
         for instance in own:
             if instance not in surplus:
                 fixed = _mend(world, instance, role)
@@ -355,38 +328,25 @@ def _mend(world: ModelServingWorld, instance: SimulatedInstance, role: Object) -
     failed = tuple(pod for pod in instance.pods if is_failed(pod))
     if failed:
         return ModelServingPlan(delete=failed)
-    if instance.state == "Deleting" or not instance.pods:
+    is_whole = len(instance.pods) >= instance.expected
+    if instance.state == "Deleting" or not instance.pods or not is_whole:
         return ModelServingPlan(delete=instance.objects)
-    if len(instance.pods) < instance.expected:
-        return ModelServingPlan(delete=instance.objects)
-    there = {(each["kind"], each["metadata"]["name"]) for each in instance.objects}
-    whole = instance_objects(
-        world.modelserving,
-        instance.group,
-        role,
-        ordinal=ordinal_of(instance.id),
-        revision=world.revision,
-        grouped=world.grouped,
-    )
-    lacking = (each for each in whole if (each["kind"], each["metadata"]["name"]) not in there)
-    return ModelServingPlan(create=tuple(lacking))
+    there = set(map(_key, instance.objects))
+    whole = world.instance(instance.group, role, ordinal_of(instance.id))
+    return ModelServingPlan(create=tuple(each for each in whole if _key(each) not in there))
+
+
+def _key(obj: Object) -> tuple[str, str]:
+    return obj["kind"], name_of(obj)
 
 
 def _new_groups(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> Iterator[Object]:
     for ordinal in _missing({group.ordinal for group in groups}, world.replicas):
         name = f"{world.name}-{ordinal}"
-        if world.grouped:
-            yield pod_group(world.modelserving, name, world.roles)
+        yield from world.pod_group(name)
         for role in world.roles:
             for each in range(role_replicas(role)):
-                yield from instance_objects(
-                    world.modelserving,
-                    name,
-                    role,
-                    ordinal=each,
-                    revision=world.revision,
-                    grouped=world.grouped,
-                )
+                yield from world.instance(name, role, each)
 
 
 def _new_revisions(world: ModelServingWorld, create: Sequence[Object]) -> Iterator[Object]:

@@ -8,10 +8,9 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-Object: TypeAlias = dict[str, Any]
-"""A Kubernetes object as JSON."""
+from lab.simulation.objects import Object, is_ready, name_of, owner_reference
 
 _PREFIX: Final = "modelserving.volcano.sh"
 NAME: Final = f"{_PREFIX}/name"
@@ -67,23 +66,8 @@ def pods_of_instance(role: Object) -> int:
     return 1 + int(role.get("workerReplicas") or 0)
 
 
-def labels_of(obj: Object) -> dict[str, str]:
-    return obj["metadata"].get("labels") or {}
-
-
-def owner_reference(modelserving: Object) -> Object:
-    return {
-        "apiVersion": modelserving["apiVersion"],
-        "kind": modelserving["kind"],
-        "name": modelserving["metadata"]["name"],
-        "uid": modelserving["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-
-
 def controller_revision(modelserving: Object, roles: Sequence[Object]) -> Object:
-    name, revision = modelserving["metadata"]["name"], revision_of(roles)
+    name, revision = name_of(modelserving), revision_of(roles)
     labels = {NAME: name, REVISION: revision}
     return {
         "apiVersion": "apps/v1",
@@ -95,7 +79,7 @@ def controller_revision(modelserving: Object, roles: Sequence[Object]) -> Object
 
 
 def pod_group(modelserving: Object, group: str, roles: Sequence[Object]) -> Object:
-    name = modelserving["metadata"]["name"]
+    name = name_of(modelserving)
     metadata = _metadata(modelserving, group, {NAME: name, GROUP: group})
     metadata["annotations"] = {_SCHEDULED_GROUP: group}
     del metadata["ownerReferences"][0]["blockOwnerDeletion"]
@@ -113,60 +97,43 @@ def instance_objects(
 ) -> Iterator[Object]:
     """Yield the pods of an instance, and its Service if it has one; `grouped`: with a PodGroup."""
     role_id = f"{role['name']}-{ordinal}"
+    labels = {NAME: name_of(modelserving), GROUP: group, ROLE: role["name"], ROLE_ID: role_id}
     if role.get("workerTemplate") is not None:
-        yield headless_service(modelserving, group, role["name"], role_id=role_id)
+        yield _headless_service(modelserving, labels)
     for index in range(pods_of_instance(role)):
-        yield pod(
-            modelserving,
-            group,
-            role,
-            role_id=role_id,
-            index=index,
-            revision=revision,
-            grouped=grouped,
-        )
+        entry = {ENTRY: "true"} if index == 0 else {}
+        own = {**labels, REVISION: revision, ROLE_HASH: role_hash(role), **entry}
+        yield _pod(modelserving, role, own, index=index, grouped=grouped)
 
 
-def headless_service(modelserving: Object, group: str, role: str, *, role_id: str) -> Object:
+def _headless_service(modelserving: Object, labels: dict[str, str]) -> Object:
     """Return the Service through which workers reach their entry pod."""
-    labels = _labels(modelserving, group, role, role_id=role_id)
+    selector = {key: labels[key] for key in (GROUP, ROLE, ROLE_ID)}
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": _metadata(modelserving, f"{group}-{role_id}-0", labels),
+        "metadata": _metadata(modelserving, f"{labels[GROUP]}-{labels[ROLE_ID]}-0", labels),
         "spec": {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
-            "selector": {GROUP: group, ROLE: role, ROLE_ID: role_id, ENTRY: "true"},
+            "selector": {**selector, ENTRY: "true"},
         },
     }
 
 
-def pod(
-    modelserving: Object,
-    group: str,
-    role: Object,
-    *,
-    role_id: str,
-    index: int,
-    revision: str,
-    grouped: bool,
+def _pod(
+    modelserving: Object, role: Object, labels: dict[str, str], *, index: int, grouped: bool
 ) -> Object:
     """Return a pod of an instance; the one with index 0 is the entry."""
     template = role["entryTemplate" if index == 0 else "workerTemplate"] or {}
-    own = template.get("metadata") or {}
-    labels = _labels(modelserving, group, role["name"], role_id=role_id)
-    labels |= {REVISION: revision, ROLE_HASH: role_hash(role)}
-    if index == 0:
-        labels[ENTRY] = "true"
-    metadata = _metadata(
-        modelserving, f"{group}-{role_id}-{index}", {**labels, **(own.get("labels") or {})}
-    )
-    annotations = {_SCHEDULED_GROUP: group, _TASK: role_id} if grouped else {}
+    own, instance = template.get("metadata") or {}, f"{labels[GROUP]}-{labels[ROLE_ID]}"
+    all_labels = {**labels, **(own.get("labels") or {})}
+    metadata = _metadata(modelserving, f"{instance}-{index}", all_labels)
+    annotations = {_SCHEDULED_GROUP: labels[GROUP], _TASK: labels[ROLE_ID]} if grouped else {}
     metadata["annotations"] = {**annotations, **(own.get("annotations") or {})}
     spec = deepcopy(template.get("spec") or {})
     spec["schedulerName"] = modelserving["spec"].get("schedulerName", VOLCANO)
-    entry = f"{group}-{role_id}-0.{modelserving['metadata']['namespace']}"
+    entry = f"{instance}-0.{modelserving['metadata']['namespace']}"
     for container in (*spec.get("initContainers", ()), *spec.get("containers", ())):
         container["env"] = [*container.get("env", ()), *_env(role, entry, index)]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
@@ -179,10 +146,6 @@ def _env(role: Object, entry: str, index: int) -> list[Object]:
         "WORKER_INDEX": str(index),
     }
     return [{"name": name, "value": value} for name, value in values.items()]
-
-
-def _labels(modelserving: Object, group: str, role: str, *, role_id: str) -> dict[str, str]:
-    return {NAME: modelserving["metadata"]["name"], GROUP: group, ROLE: role, ROLE_ID: role_id}
 
 
 def _metadata(modelserving: Object, name: str, labels: dict[str, str]) -> Object:
@@ -202,16 +165,6 @@ def ordinal_of(name: str) -> int:
 
 def is_deleting(obj: Object) -> bool:
     return bool(obj["metadata"].get("deletionTimestamp"))
-
-
-def is_ready(pod: Object) -> bool:
-    """True if a pod is ready in Kthena's sense: phase Running, and condition Ready True.
-
-    Kthena does not look at deletionTimestamp, restarts or owner.
-    """
-    status = pod.get("status") or {}
-    conditions = {each["type"]: each["status"] for each in status.get("conditions") or ()}
-    return status.get("phase") == "Running" and conditions.get("Ready") == "True"
 
 
 def is_failed(pod: Object) -> bool:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 from prometheus_client import Metric, generate_latest
@@ -83,12 +84,8 @@ _SLEEP: Final = _by("sleep_state", "awake", "weights_offloaded", "discard_all")
 _REJECTIONS: Final = _by("reason", "max_num_queued_reqs", "max_num_queued_tokens")
 
 
-def _counter(name: str, text: str, extra: tuple[Labels, ...] = ((),)) -> EngineFamily:
-    return EngineFamily("counter", name, text, extra)
-
-
-def _gauge(name: str, text: str, extra: tuple[Labels, ...] = ((),)) -> EngineFamily:
-    return EngineFamily("gauge", name, text, extra)
+_counter: Final = partial(EngineFamily, "counter")
+_gauge: Final = partial(EngineFamily, "gauge")
 
 
 def _histogram(name: str, text: str, bounds: Bounds) -> EngineFamily:
@@ -142,8 +139,9 @@ ENGINE_FAMILIES: Final = (
     _histogram("request_decode_time_seconds", "Time in decode.", REQUEST_BOUNDS),
     _histogram("request_prefill_kv_computed_tokens", "Prompt tokens computed per request.",
                PYTHON_TOKEN_BOUNDS),
-    EngineFamily("counter", "admission_rejections", "Requests refused at the queue limit.", _REJECTIONS, common=_MODEL),
-    EngineFamily("gauge", "engine_healthy", "1 while the rank is healthy.", common=_ENGINE),
+    _counter("admission_rejections", "Requests refused at the queue limit.", _REJECTIONS,
+             common=_MODEL),
+    _gauge("engine_healthy", "1 while the rank is healthy.", common=_ENGINE),
 )  # fmt: skip
 """In the order of the page."""
 
@@ -163,55 +161,33 @@ _OTHER_REQUESTS: Final[tuple[tuple[str, str, str, int], ...]] = (
 )
 _CHAT_SECONDS: Final = 2.0
 
-CACHE_CONFIG: Final[Labels] = tuple(
-    {
-        "_block_size_resolved": "True",
-        "block_size": "16",
-        "cache_dtype": "auto",
-        "calculate_kv_scales": "False",
-        "enable_prefix_caching": "True",
-        "gpu_memory_utilization": "0.84",
-        "is_attention_free": "False",
-        "kv_cache_dtype_skip_layers": "['0', '1']",
-        "kv_cache_max_concurrency": "11.87451171875",
-        "kv_cache_memory_bytes": "None",
-        "kv_cache_size_tokens": "389104",
-        "kv_offloading_backend": "native",
-        "kv_offloading_size": "None",
-        "kv_sharing_fast_prefill": "False",
-        "mamba_block_size": "None",
-        "mamba_cache_dtype": "auto",
-        "mamba_cache_mode": "none",
-        "mamba_page_size_padded": "None",
-        "mamba_ssm_cache_dtype": "auto",
-        "num_cpu_blocks": "None",
-        "num_gpu_blocks": "24319",
-        "num_gpu_blocks_override": "None",
-        "prefix_caching_hash_algo": "sha256",
-        "prefix_match_unit": "None",
-        "skip_page_size_padded": "None",
-        "sliding_window": "None",
-        "user_specified_block_size": "False",
-        "user_specified_mamba_block_size": "False",
-    }.items()
-)
+CACHE_CONFIG: Final[Labels] = tuple({
+    "_block_size_resolved": "True", "block_size": "16", "cache_dtype": "auto",
+    "calculate_kv_scales": "False", "enable_prefix_caching": "True",
+    "gpu_memory_utilization": "0.84", "is_attention_free": "False",
+    "kv_cache_dtype_skip_layers": "['0', '1']", "kv_cache_max_concurrency": "11.87451171875",
+    "kv_cache_memory_bytes": "None", "kv_cache_size_tokens": "389104",
+    "kv_offloading_backend": "native", "kv_offloading_size": "None",
+    "kv_sharing_fast_prefill": "False", "mamba_block_size": "None", "mamba_cache_dtype": "auto",
+    "mamba_cache_mode": "none", "mamba_page_size_padded": "None",
+    "mamba_ssm_cache_dtype": "auto", "num_cpu_blocks": "None", "num_gpu_blocks": "24319",
+    "num_gpu_blocks_override": "None", "prefix_caching_hash_algo": "sha256",
+    "prefix_match_unit": "None", "skip_page_size_padded": "None", "sliding_window": "None",
+    "user_specified_block_size": "False", "user_specified_mamba_block_size": "False",
+}.items())  # fmt: skip
 _PYTHON: Final[Labels] = (
-    ("implementation", "CPython"),
-    ("major", "3"),
-    ("minor", "12"),
-    ("patchlevel", "11"),
+    ("implementation", "CPython"), ("major", "3"), ("minor", "12"), ("patchlevel", "11"),
     ("version", "3.12.11"),
-)
+)  # fmt: skip
 
 
 class _Page(Collector):
-    """The families of a page, for the exposition of the Python client."""
+    """The families of a page, in its order, for the exposition of the Python client."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
         self._metrics = metrics
 
     def collect(self) -> Iterable[Metric]:
-        """Return the families, in the order of the page."""
         return self._metrics
 
 
@@ -254,10 +230,10 @@ def _distribution(
     for pairs, value in values:
         labels = dict(pairs)
         if kind == "histogram":
-            counts = (*value.cumulative, value.count)
+            counts = (*value.cumulative, value.total)
             for bound, reached in zip((*bounds, math.inf), counts, strict=True):
                 metric.add_sample(f"{name}_bucket", {**labels, "le": _bound(bound)}, reached)
-        metric.add_sample(f"{name}_count", labels, value.count)
+        metric.add_sample(f"{name}_count", labels, value.total)
         metric.add_sample(f"{name}_sum", labels, value.sum)
         metric.add_sample(f"{name}_created", labels, created)
     return metric

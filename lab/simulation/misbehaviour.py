@@ -77,14 +77,11 @@ async def send(
     await writer.drain()
     match answer.ending:
         case ConnectionEnding.RESET:
-            writer.get_extra_info("socket").setsockopt(
-                socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT
-            )
+            open_socket = writer.get_extra_info("socket")
+            open_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT)
             writer.transport.abort()
         case ConnectionEnding.HANG:
             await reader.read()
-        case ConnectionEnding.CLOSE:
-            pass
 
 
 async def _send_body(answer: HttpAnswer, writer: asyncio.StreamWriter) -> None:

@@ -66,7 +66,6 @@ class ModelPod:
         self._misbehaviour: Misbehaviour | None = None
         self._location = ""
         self._listens = True
-        self._accepts = False
         self._turn = asyncio.Lock()
         self._connections: dict[asyncio.Task[None], socket.socket] = {}
 
@@ -111,11 +110,10 @@ class ModelPod:
 
     def _set_accepting(self, *, wanted: bool) -> None:
         loop = asyncio.get_running_loop()
-        if wanted and not self._accepts:
+        if wanted:
             loop.add_reader(self._socket, self._accept)
-        elif self._accepts and not wanted:
+        else:
             loop.remove_reader(self._socket)
-        self._accepts = wanted
 
     def _accept(self) -> None:
         with suppress(BlockingIOError, ConnectionAbortedError):

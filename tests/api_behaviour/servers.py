@@ -8,12 +8,17 @@ from http import HTTPStatus
 from typing import Any, Protocol
 
 import aiohttp
+import pytest
 
 from lab.sandbox import Sandbox
 from tests.api_behaviour.api_client import Api, eventually
 
 _RBAC = "rbac.authorization.k8s.io"
 _USER = "restricted"
+only_real = pytest.mark.skipif(
+    not os.environ.get("STATUS_REPORTER_API_URL"), reason="the sandbox does without it"
+)
+
 _EXPIRY_SECONDS = 660.0
 """Twice the interval at which a server compacts, and some more, unless it is told another one."""
 
@@ -25,6 +30,7 @@ class ServerUnderTest(Protocol):
     """A server, and users of it who may not do everything."""
 
     api: Api
+    is_real: bool
 
     def restricted(
         self, namespace: str, rules: Rules
@@ -37,6 +43,8 @@ class ServerUnderTest(Protocol):
 
 class SandboxUnderTest:
     """The sandbox: it has one user, whose rights are changed for the while."""
+
+    is_real = False
 
     def __init__(self, sandbox: Sandbox, api: Api) -> None:
         self.api = api
@@ -55,6 +63,8 @@ class SandboxUnderTest:
 
 class RealServer:
     """A real API server: a ServiceAccount with a Role and a token of its own."""
+
+    is_real = True
 
     def __init__(self, url: str, authority: str | None, api: Api) -> None:
         self.api = api

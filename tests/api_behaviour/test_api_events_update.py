@@ -3,6 +3,7 @@
 import pytest
 
 from tests.api_behaviour.api_client import CORE_EVENTS, NEW_EVENTS, Api, new_event, strict_event
+from tests.api_behaviour.servers import only_real
 
 LATER = "2026-11-20T11:00:00.000000Z"
 
@@ -43,6 +44,7 @@ async def test_everything_is_mutable_in_core(api: Api, core: str, change):
     assert answer.status == 200, answer.text
 
 
+@only_real
 @pytest.mark.parametrize(
     ("change", "field"),
     [

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.api_behaviour.api_client import (
-    JSON_PATCH,
     MERGE,
     STRATEGIC,
     Api,
@@ -19,11 +18,10 @@ from tests.api_behaviour.api_client import (
         (MERGE, {"data": None}, None),
         (STRATEGIC, {"data": {"x": None, "y": "2"}}, {"y": "2"}),
         (STRATEGIC, {"data": {"$patch": "replace", "z": "3"}}, {"z": "3"}),
-        (JSON_PATCH, [{"op": "copy", "from": "/data/x", "path": "/data/c"}], {"x": "1", "c": "1"}),
     ],
 )
 async def test_patches(api: Api, path: str, kind: str, *, patch, data):
-    """Merge, strategic and JSON patches do as they say."""
+    """Merge and strategic patches do as they say."""
     await api.made(path, config_map("a", x="1"))
     answer = await api.patch(f"{path}/a", patch, kind)
     assert answer.status == 200, answer.text

@@ -14,5 +14,5 @@ async def test_conversation(server: ServerUnderTest, conversation: Conversation)
     """The answers are those of the record, but for what no two servers share."""
     recorded = yaml.safe_load(conversation.recorded.read_text())[conversation.name]
     answers = await hold(server, conversation)
-    for number, (answer, wanted) in enumerate(zip(answers, recorded, strict=True)):
-        assert answer == wanted, f"step {number}: {wanted['asked']}"
+    for number, answer in zip(conversation.held_with(server), answers, strict=True):
+        assert answer == recorded[number], f"step {number}: {recorded[number]['asked']}"

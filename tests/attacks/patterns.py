@@ -10,7 +10,7 @@ from tests.attacks.all_patterns import Run, all_patterns, made_in_functions, run
 from tests.attacks.attack import Outcome, TookTooLongError, at_most, attack, attacks, growth
 
 MADE_IN_FUNCTIONS = {
-    "lab.sandbox.schema._validate_string",  # the user's own CustomResourceDefinitions
+    "lab.sandbox.schema._validate",  # the user's own CustomResourceDefinitions
     "reporter.diagnosis.case.events_with",  # the name of a container, escaped
     "reporter.diagnosis.texts.meaning",  # rows of our own, which are tried
     "reporter.diagnosis.signatures._signature",  # a user's own are checked, ours are tried

@@ -116,16 +116,3 @@ async def test_loaded_deployments_are_left_alone(sandbox: Sandbox):
         sandbox.scale("deployments.apps", "d", 1, namespace="default")
         await controllers.settled()
         assert found(sandbox)["status"]["readyReplicas"] == 1
-
-
-async def test_pods_take_their_time(sandbox: Sandbox):
-    """Pods become ready after the given time, and the rollout progresses until then."""
-    async with Controllers(sandbox, ready_after_seconds=1000) as controllers:
-        sandbox.create(made("d", replicas=1))
-        await controllers.settled()
-        assert conditions(found(sandbox)) == {
-            "Available": ("False", "MinimumReplicasUnavailable"),
-            "Progressing": ("True", "ReplicaSetUpdated"),
-        }
-        (pod,) = sandbox.list("pods")
-        assert pod["status"]["phase"] == "Pending"

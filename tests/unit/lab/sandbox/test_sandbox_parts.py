@@ -6,7 +6,6 @@ from lab.sandbox import ApiError
 from lab.sandbox.bodies import decode_body
 from lab.sandbox.lists import parse_labels
 from lab.sandbox.objects import values_at
-from lab.sandbox.patching import json_patch
 from lab.sandbox.schema import apply_defaults, prune, validate
 from lab.sandbox.workloads import deployment_status
 
@@ -28,23 +27,6 @@ from lab.sandbox.workloads import deployment_status
 def test_label_selector(selector: str, labels, matches):
     """Terms are joined by and; not-equal and notin match where the label is missing."""
     assert matches is parse_labels(selector).matches(labels)
-
-
-@pytest.mark.parametrize(
-    ("operations", "result"),
-    [
-        ([{"op": "add", "path": "/l/0", "value": 0}], {"l": [0, 1, 2]}),
-        ([{"op": "add", "path": "/l/-", "value": 3}], {"l": [1, 2, 3]}),
-        ([{"op": "remove", "path": "/l/0"}], {"l": [2]}),
-        ([{"op": "replace", "path": "/l/1", "value": 9}], {"l": [1, 9]}),
-        ([{"op": "move", "from": "/l/0", "path": "/l/1"}], {"l": [2, 1]}),
-        ([{"op": "add", "path": "/a~1b~0c", "value": 1}], {"l": [1, 2], "a/b~c": 1}),
-        ([{"op": "replace", "path": "", "value": {}}], {}),
-    ],
-)
-def test_json_patch(operations, result):
-    """Lists, escapes and the whole document work."""
-    assert result == json_patch({"l": [1, 2]}, operations)
 
 
 DOCUMENT = {

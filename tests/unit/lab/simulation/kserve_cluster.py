@@ -56,7 +56,7 @@ class Cluster:
             name = pod["metadata"]["name"]
             fate = next((f for prefix, f in self.fates.items() if name.startswith(prefix)), runs)
             if fate is not None:
-                pod["status"] = fate(pod, running_status(pod, now=NOW, address="10.0.0.1"))
+                pod["status"] = fate(running_status(pod, now=NOW, address="10.0.0.1"))
         wanted = plan(copy.deepcopy(self.world), NOW)
         for each in wanted.create:
             each["metadata"] |= {"uid": f"uid-{next(self._uids)}", "generation": 1}

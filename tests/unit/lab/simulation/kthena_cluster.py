@@ -4,7 +4,8 @@ import copy
 from itertools import count
 
 from lab.simulation.kthena import ModelServingPlan, ModelServingWorld, groups_of, plan
-from lab.simulation.kthena_objects import is_deleting, is_ready
+from lab.simulation.kthena_objects import is_deleting
+from lab.simulation.objects import is_ready
 
 VERSION = "workload.serving.volcano.sh/v1alpha1"
 KINDS = {"Pod": "pods", "Service": "services", "PodGroup": "pod_groups"}

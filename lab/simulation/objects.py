@@ -1,0 +1,35 @@
+"""Kubernetes objects as the simulated controllers read and write them."""
+
+from typing import Any, TypeAlias
+
+Object: TypeAlias = dict[str, Any]
+"""A Kubernetes object as JSON."""
+
+
+def name_of(obj: Object) -> str:
+    return str(obj["metadata"]["name"])
+
+
+def labels_of(obj: Object) -> dict[str, str]:
+    return obj["metadata"].get("labels") or {}
+
+
+def is_ready(pod: Object) -> bool:
+    """True if a pod is ready: phase Running, and condition Ready True.
+
+    Like both controllers, it does not look at deletionTimestamp, restarts or owner.
+    """
+    status = pod.get("status") or {}
+    conditions = {each["type"]: each["status"] for each in status.get("conditions") or ()}
+    return status.get("phase") == "Running" and conditions.get("Ready") == "True"
+
+
+def owner_reference(owner: Object) -> Object:
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": name_of(owner),
+        "uid": owner["metadata"].get("uid", ""),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
