@@ -29,9 +29,6 @@ ACCELERATORS: Final = ("nvidia", "amd", "intel-gaudi", "google", "cpu")
 """The values of `spec.accelerator.type` that the schema allows."""
 
 DEFAULT_MOUNT_PATH: Final = "/models"
-DEFAULT_ENGINE_PORT: Final = 8000
-DEFAULT_TARGET_PORT: Final = 8200
-DEFAULT_PICKER_PORT: Final = 9002
 DEFAULT_CONNECTOR: Final = "nixlv2"
 FAIL_OPEN: Final = "FailOpen"
 FAIL_CLOSE: Final = "FailClose"
@@ -66,7 +63,7 @@ class EngineSpec(Part, frozen=True):
     image_pull_policy: str = ""
     args: tuple[str, ...] | None = None
     env: tuple[EnvVar, ...] | None = None
-    port: Port = DEFAULT_ENGINE_PORT
+    port: Port = 8000  # where requests arrive in the pods; the target port of the pool
 
 
 class Accelerator(Part, frozen=True):
@@ -101,7 +98,7 @@ class ServingRole(Part, frozen=True):
 class RoutingProxy(Part, frozen=True):
     image: str = ""
     connector: str = DEFAULT_CONNECTOR
-    target_port: Port = DEFAULT_TARGET_PORT
+    target_port: Port = 8200  # where vLLM listens in decode pods, behind the proxy
     zap_encoder: str = ""
     zap_log_level: str = ""
     secure_proxy: bool | None = None
@@ -113,7 +110,7 @@ class EndpointPicker(Part, frozen=True):
     image: str = ""
     replicas: Replicas = 1
     resources: Resources = Resources()
-    port: Port = DEFAULT_PICKER_PORT
+    port: Port = 9002
     failure_mode: str = FAIL_OPEN
 
 
@@ -198,25 +195,10 @@ class ModelService(KubeObject, frozen=True):
         return self.spec.model.mount_path or DEFAULT_MOUNT_PATH
 
     @property
-    def engine_port(self) -> int:
-        """The port where requests arrive in the pods; the target port of the pool."""
-        return self.spec.engine.port or DEFAULT_ENGINE_PORT
-
-    @property
-    def target_port(self) -> int:
-        """Port where vLLM listens in decode pods with a routing proxy."""
-        proxy = self.spec.routing_proxy
-        return (proxy.target_port if proxy else 0) or DEFAULT_TARGET_PORT
-
-    @property
     def picker(self) -> EndpointPicker:
         """The endpoint picker of the spec, or the default one."""
         pool = self.spec.inference_pool
         return pool.endpoint_picker if pool else DEFAULT_PICKER
-
-    @property
-    def picker_port(self) -> int:
-        return self.picker.port or DEFAULT_PICKER_PORT
 
     @property
     def pod_monitoring(self) -> PodMonitoring | None:
@@ -232,9 +214,7 @@ class ModelService(KubeObject, frozen=True):
     def has_service_monitor(self) -> bool:
         """True if a ServiceMonitor should exist: only with a pool in the spec and monitoring on."""
         monitoring = self.pod_monitoring
-        return (
-            self.spec.inference_pool is not None and monitoring is not None and monitoring.enabled
-        )
+        return bool(self.spec.inference_pool and monitoring and monitoring.enabled)
 
 
 class SecretKey(Part, frozen=True):
@@ -315,15 +295,12 @@ def _without_values(value: object, key: str = "") -> object:
         case dict() if key in _HEADERS and str(value.get("name")).lower() in HARMLESS_HEADERS:
             return value
         case dict() if key == "env" or key in _HEADERS:
-            return _without_value(value)
+            secret = value.get("value")
+            is_text = secret and isinstance(secret, str)
+            return {**value, "value": hidden(secret)} if is_text else value
         case dict():
             return {name: _without_values(each, name) for name, each in value.items()}
         case list() | tuple():
             return [_without_values(each, key) for each in value]
         case _:
             return value
-
-
-def _without_value(named: Json) -> Json:
-    value = named.get("value")
-    return {**named, "value": hidden(value)} if value and isinstance(value, str) else named

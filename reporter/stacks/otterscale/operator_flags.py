@@ -4,35 +4,11 @@ The objects of one ModelService do not show them, so fields that depend on a set
 only if the operator's arguments give it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from reporter.model.text import is_subdomain
 from reporter.stacks.otterscale.manifests.names import GKE, ISTIO, NONE, Given
-
-_PROVIDERS: Final = frozenset({ISTIO, GKE, NONE})
-_SWITCHES: Final = {"true": True, "false": False}
-
-
-def _is_provider(value: str) -> bool:
-    return value in _PROVIDERS
-
-
-def _is_bool(value: str) -> bool:
-    return value in _SWITCHES
-
-
-def _is_gateway(value: str) -> bool:
-    return not value or is_subdomain(value)
-
-
-def _is_image(value: str) -> bool:
-    return bool(value) and _is_text(value)
-
-
-def _is_text(value: str) -> bool:
-    return not any(each.isspace() or not each.isprintable() for each in value)
-
 
 METRICS_AUTH: Final = "metrics_endpoint_auth"
 GATEWAY: Final = "default_gateway_name"
@@ -40,44 +16,54 @@ TRACING: Final = "tracing_enabled"
 ENDPOINT: Final = "tracing_otel_endpoint"
 SAMPLER: Final = "tracing_sampler"
 SAMPLER_ARG: Final = "tracing_sampler_arg"
-BOOL: Final = "BOOL"
+
+_SWITCHES: Final = {"true": True, "false": False}
+_NEVER_EMPTY: Final = frozenset(
+    {"default_engine_image", "default_epp_image", "default_routing_proxy_image"}
+)
 
 
 class Flag(NamedTuple):
     placeholder: str
     meaning: str
-    fits: Callable[[str], bool] | None = None  # whether a value is possible; None: not compared
+    choices: Collection[str] = ()  # the possible values; empty for any text
+
+    @property
+    def is_switch(self) -> bool:
+        return self.choices is _SWITCHES
 
 
 OPERATOR_FLAGS: Final[Mapping[str, Flag]] = {
-    METRICS_AUTH: Flag(BOOL, "whether the endpoint picker's metrics need a token", _is_bool),
-    GATEWAY: Flag(
-        "NAME", "Gateway of a ModelService without spec.httpRoute; empty for no route", _is_gateway
+    METRICS_AUTH: Flag("BOOL", "whether the endpoint picker's metrics need a token", _SWITCHES),
+    GATEWAY: Flag("NAME", "Gateway of a ModelService without spec.httpRoute; empty for no route"),
+    "default_engine_image": Flag("IMAGE", "image of vLLM, where spec.engine.image is empty"),
+    "default_epp_image": Flag("IMAGE", "image of the endpoint picker, where none is named"),
+    "default_routing_proxy_image": Flag("IMAGE", "image of the routing proxy, where none is named"),
+    "kit_image": Flag("IMAGE", "image that unpacks the model; empty for no such step"),
+    TRACING: Flag("BOOL", "whether endpoint picker and routing proxy send traces", _SWITCHES),
+    ENDPOINT: Flag("URL", "endpoint that traces are sent to"),
+    SAMPLER: Flag("NAME", "OpenTelemetry's sampler; empty for none"),
+    SAMPLER_ARG: Flag("TEXT", "argument of the sampler; empty for none"),
+    "provider": Flag(
+        f"{ISTIO}|{GKE}|{NONE}", "the implementation of the Gateway", (ISTIO, GKE, NONE)
     ),
-    "default_engine_image": Flag(
-        "IMAGE", "image of vLLM, where spec.engine.image is empty", _is_image
-    ),
-    "default_epp_image": Flag(
-        "IMAGE", "image of the endpoint picker, where none is named", _is_image
-    ),
-    "default_routing_proxy_image": Flag(
-        "IMAGE", "image of the routing proxy, where none is named", _is_image
-    ),
-    "kit_image": Flag("IMAGE", "image that unpacks the model; empty for no such step", _is_text),
-    TRACING: Flag(BOOL, "whether endpoint picker and routing proxy send traces", _is_bool),
-    ENDPOINT: Flag("URL", "endpoint that traces are sent to", _is_text),
-    SAMPLER: Flag("NAME", "OpenTelemetry's sampler; empty for none", _is_text),
-    SAMPLER_ARG: Flag("TEXT", "argument of the sampler; empty for none", _is_text),
-    "provider": Flag(f"{ISTIO}|{GKE}|{NONE}", "the implementation of the Gateway", _is_provider),
     "version": Flag("TEXT", "version of the operator, in labels; empty for no label"),
 }
 """The operator's settings, named like its flags. The version has no flag, because it is built in;
 its label is not compared."""
 
 FLAGS: Final[Mapping[str, str]] = {
-    field.replace("_", "-"): field for field, flag in OPERATOR_FLAGS.items() if flag.fits
+    name.replace("_", "-"): name for name in OPERATOR_FLAGS if name != "version"
 }
 """The fields that are compared, by the operator's flags without leading hyphens."""
+
+
+def typed(texts: Mapping[str, str]) -> Given:
+    """Return the values of settings from their texts, each of its field's type."""
+    return {
+        name: _SWITCHES[text] if OPERATOR_FLAGS[name].is_switch else text
+        for name, text in texts.items()
+    }
 
 
 def given_by(arguments: Iterable[str]) -> Given:
@@ -88,34 +74,31 @@ def given_by(arguments: Iterable[str]) -> Given:
     operator would refuse is ignored, and so is what refines tracing where that is not given.
     """
     texts: dict[str, str] = {}
-    field = ""
+    waiting = ""
     for argument in arguments:
-        if field:
-            texts[field], field = argument, ""
+        if waiting:
+            texts[waiting], waiting = argument, ""
             continue
-        name, is_set, value = argument.lstrip("-").partition("=")
-        known = FLAGS.get(name) if argument.startswith("-") else None
+        flag, is_set, value = argument.lstrip("-").partition("=")
+        known = FLAGS.get(flag) if argument.startswith("-") else None
         if known is None:
             continue
-        if is_set or _is_switch(known):
+        if is_set or OPERATOR_FLAGS[known].is_switch:
             texts[known] = value if is_set else "true"
         else:
-            field = known
-    given = {
-        field: _SWITCHES[text] if _is_switch(field) else text
-        for field, text in texts.items()
-        if "$(" not in text and _fits(field, text)
-    }
-    if TRACING not in given:
+            waiting = known
+    fitting = {name: text for name, text in texts.items() if _fits(name, text)}
+    if TRACING not in fitting:
         for each in (ENDPOINT, SAMPLER, SAMPLER_ARG):
-            given.pop(each, None)
-    return given
+            fitting.pop(each, None)
+    return typed(fitting)
 
 
-def _is_switch(field: str) -> bool:
-    return OPERATOR_FLAGS[field].placeholder == BOOL
-
-
-def _fits(field: str, text: str) -> bool:
-    fits = OPERATOR_FLAGS[field].fits
-    return fits is not None and fits(text)
+def _fits(name: str, text: str) -> bool:
+    if "$(" in text or (name in _NEVER_EMPTY and not text):
+        return False
+    if choices := OPERATOR_FLAGS[name].choices:
+        return text in choices
+    if name == GATEWAY:
+        return not text or is_subdomain(text)
+    return not any(each.isspace() or not each.isprintable() for each in text)

@@ -1,12 +1,5 @@
-"""`status-reporter render`: what OtterScale's operator would create for a ModelService.
+"""`status-reporter render`: what OtterScale's operator would create for a ModelService."""
 
-Server-side apply compares some fields as a whole. The API server has filled in their defaults in
-the operator's objects; a manifest without the defaults has another value and is refused as a
-conflict (Kubernetes documentation, "Server-Side Apply", merge strategy). So manifests include them;
-the resulting object is the same.
-"""
-
-import argparse
 import re
 import sys
 from collections import Counter
@@ -28,7 +21,7 @@ from reporter.stacks.otterscale import objects as api
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import script_of, unwanted, wanted
-from reporter.stacks.otterscale.operator_flags import BOOL, OPERATOR_FLAGS
+from reporter.stacks.otterscale.operator_flags import OPERATOR_FLAGS, typed
 
 _FLAG_OF: Final = {"version": "--operator-version"}
 
@@ -62,14 +55,13 @@ def main(argv: Sequence[str]) -> int:
         raise UsageError("--namespace: it is empty; without the flag it is default")
     if not is_label(arguments.namespace):
         raise UsageError(f"--namespace: {arguments.namespace!r} is not a valid name of a namespace")
-    operator = _operator(arguments)
+    texts = {name: getattr(arguments, name) for name in OPERATOR_FLAGS}
+    operator = OperatorSettings().over(typed(texts))
     read = read_modelservices(arguments.filename, arguments.namespace)
     if read.scripts:
         ((script, _),) = Counter(sorted(read.scripts)).most_common(1)
         operator = replace(operator, unpack_script=script)
-    documents = [
-        _with_defaults(each.document) for one in read.services for each in wanted(one, operator)
-    ]
+    documents = [each.document for one in read.services for each in wanted(one, operator)]
     deleted: list[str] = []
     for one in read.services:
         place = f"{one.namespace}/{one.name}"
@@ -114,58 +106,20 @@ def command_parser() -> Parser:
         "-o", "--output", choices=("yaml", "json"), default="yaml", help="yaml or json (yaml)"
     )
     group = parser.add_argument_group("settings of the operator, as on its command line")
-    for name, (placeholder, meaning, _) in OPERATOR_FLAGS.items():
-        default, is_switch = getattr(OperatorSettings(), name), placeholder == BOOL
-        shown = str(default).lower() if is_switch else default
-        choices = ("true", "false") if is_switch else placeholder.split("|")
+    for name, flag in OPERATOR_FLAGS.items():
+        default = getattr(OperatorSettings(), name)
+        shown = str(default).lower() if flag.is_switch else default
         group.add_argument(
             _FLAG_OF.get(name, "--" + name.replace("_", "-")),
             dest=name,
-            nargs="?" if is_switch else None,
-            const="true" if is_switch else None,
+            nargs="?" if flag.is_switch else None,
+            const="true" if flag.is_switch else None,
             default=shown,
-            metavar=placeholder,
-            choices=choices if len(choices) > 1 else None,
-            help=f"{meaning} ({shown})" if shown else meaning,
+            metavar=flag.placeholder,
+            choices=list(flag.choices) or None,
+            help=f"{flag.meaning} ({shown})" if shown else flag.meaning,
         )
     return parser
-
-
-def _operator(arguments: argparse.Namespace) -> OperatorSettings:
-    given = {name: getattr(arguments, name) for name in OPERATOR_FLAGS}
-    switches = {
-        name: given[name] == "true"
-        for name, flag in OPERATOR_FLAGS.items()
-        if flag.placeholder == BOOL
-    }
-    return OperatorSettings(**{**given, **switches})
-
-
-_OF_ROUTES: Final[Mapping[str, dict[str, object]]] = {
-    "parentRefs": {"group": "gateway.networking.k8s.io", "kind": "Gateway"},
-    "backendRefs": {"weight": 1},
-}
-"""Defaults of the entries of these lists (Gateway API, apis/v1/shared_types.go)."""
-
-_VERSION: Final = {"apiVersion": "v1"}
-
-
-def _with_defaults(document: Mapping[str, object]) -> dict[str, object]:
-    is_route = document["kind"] == "HTTPRoute"
-    return {key: _filled(each, key, is_route=is_route) for key, each in document.items()}
-
-
-def _filled(value: object, key: str, *, is_route: bool) -> object:
-    if isinstance(value, Mapping):
-        filled = {name: _filled(each, name, is_route=is_route) for name, each in value.items()}
-        return {**_VERSION, **filled} if key == "fieldRef" else filled
-    if isinstance(value, list | tuple):
-        filled_items = [_filled(each, "", is_route=is_route) for each in value]
-        defaults = _OF_ROUTES.get(key) if is_route else None
-        if defaults is None:
-            return filled_items
-        return [{**defaults, **each} if isinstance(each, dict) else each for each in filled_items]
-    return value
 
 
 _READ_OTHERWISE: Final = re.compile(r"[-+.]?[0-9]|[yYnN]\Z")
@@ -306,7 +260,7 @@ def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) 
         raise UsageError(
             f"{source}: a ModelService has the version {version}; only {api.GROUP_VERSION} is known"
         )
-    written = _without_null(value)
+    written = {key: _without_null(each) for key, each in value.items() if each is not None}
     try:
         service = msgspec.convert(written, api.ModelService)
         wrong = next(_wrong(service), "")
@@ -353,16 +307,12 @@ def _called(written: dict[str, object]) -> str:
     return f"ModelService {clean(str(name))}" if name else "a ModelService without a name"
 
 
-def _without_null(value: dict[str, object]) -> dict[str, object]:
-    """Return an object as the API server reads it: a field that is null has its default."""
-    return {key: _pruned(each) for key, each in value.items() if each is not None}
-
-
-def _pruned(value: object) -> object:
+def _without_null(value: object) -> object:
+    """Return a value as the API server reads it: a field that is null has its default."""
     if isinstance(value, dict):
-        return _without_null(value)
+        return {key: _without_null(each) for key, each in value.items() if each is not None}
     if isinstance(value, list):
-        return [_pruned(each) for each in value]
+        return [_without_null(each) for each in value]
     return value
 
 

@@ -3,7 +3,8 @@
 A template is parsed once, and values are put into the parsed document, never into YAML text: no
 value needs quoting, and none can add a field. A field that is None is left out. In a template:
 
-- `${path}` alone is the value at that path, of its own type.
+- `${path}` alone is the value at that path, of its own type. `${one|other}` is the first of several
+  values that is not empty; None if all are, as in `${one|}`.
 - `${path}` within a text, or `${path:s}` alone, is the value as text, with YAML's true and false.
 - A map with `$if: path` is the map without this key if the value is not empty, else nothing.
 - A map with `$value: ...` is that value.
@@ -26,7 +27,7 @@ from reporter.yaml_reader.reading import read_yaml
 _Fill: TypeAlias = Callable[[object], object]
 
 _LIMITS: Final = Limits(size=64 * 1024, depth=30, nodes=2_000, aliases=1_000)
-_PATH: Final = re.compile(r"\$\{([a-z_.]+)(:s)?\}")
+_PATH: Final = re.compile(r"\$\{([a-z_.|]+)(:s)?\}")
 _ITEMS: Final = "$items"
 
 
@@ -86,13 +87,20 @@ def _list(parts: list[tuple[_Fill, bool]]) -> _Fill:
 def _scalar(text: str) -> _Fill:
     whole = _PATH.fullmatch(text)
     if whole and not whole[2]:
-        return attrgetter(whole[1])
+        return _value(whole[1])
     if not _PATH.search(text):
         return lambda _: text
     # A split with two groups gives the texts between the paths, each path and its suffix.
     before, *rest = _PATH.split(text)
-    parts = [(attrgetter(path), after) for path, after in zip(rest[::3], rest[2::3], strict=True)]
+    parts = [(_value(path), after) for path, after in zip(rest[::3], rest[2::3], strict=True)]
     return lambda values: before + "".join(_text(read(values)) + after for read, after in parts)
+
+
+def _value(path: str) -> _Fill:
+    reads = [attrgetter(each) for each in path.split("|") if each]
+    if "|" not in path:
+        return reads[0]
+    return lambda values: next((found for read in reads if (found := read(values))), None)
 
 
 def _text(value: object) -> str:

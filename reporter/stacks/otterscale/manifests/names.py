@@ -99,8 +99,6 @@ class OperatorSettings:
         default_gateway_name: Gateway of a ModelService without `spec.httpRoute`; empty: no route.
         default_engine_image: of vLLM, if `spec.engine.image` is empty.
         kit_image: of the init container that unpacks the model; empty: no such container.
-        epp_flags: further flags of the endpoint picker, name and value; the shipped operator
-            never has any.
         unpack_script: of the init container that unpacks the model; not a flag. It differs between
             builds, so it is taken from the operator's objects if there are any.
 
@@ -117,7 +115,6 @@ class OperatorSettings:
     tracing_otel_endpoint: str = ""
     tracing_sampler: str = "parentbased_traceidratio"  # OpenTelemetry's sampler; empty: not set
     tracing_sampler_arg: str = "0.01"  # its argument; empty: not set
-    epp_flags: tuple[tuple[str, str], ...] = ()
     version: str = "devel"  # of the operator's build, in labels; empty: no label
     unpack_script: str = UNPACK
 

@@ -38,17 +38,6 @@ class Manifest:
         return msgspec.convert(self.document, type_)
 
 
-class _Place(o.Part, frozen=True):
-    name: str
-    namespace: str = ""
-
-
-class _Head(o.Part, frozen=True):
-    api_version: str
-    kind: str
-    metadata: _Place
-
-
 def wanted(service: api.ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
     """Return the objects that should exist for a ModelService, in the order of their creation."""
     return tuple(_filled(*row) for row in _judged(service, operator) if not row[2])
@@ -61,11 +50,9 @@ def unwanted(service: api.ModelService, operator: OperatorSettings) -> tuple[Man
 
 def _filled(template: str, values: SimpleNamespace, why: str) -> Manifest:
     document = filled(template, values)
-    head = msgspec.convert(document, _Head)
-    place = head.metadata
-    return Manifest(
-        ObjectRef(head.api_version, head.kind, place.namespace, place.name), document, why
-    )
+    obj = msgspec.convert(document, o.KubeObject)
+    of = ObjectRef(str(document["apiVersion"]), str(document["kind"]), obj.namespace, obj.name)
+    return Manifest(of, document, why)
 
 
 def _judged(
@@ -222,7 +209,6 @@ def container_of(deployment: o.Deployment | None, name: str) -> o.TemplateContai
     return next((each for each in containers if each.name == name), None)
 
 
-_MONITORED: Final = api.PodMonitoring()
 _PORT: Final = re.compile(r"\+?0*([0-9]{1,5})")
 _MOST_PORT: Final = 65_535
 
@@ -251,33 +237,31 @@ def values_of(
         role_name: `decode` or `prefill`, for the objects of a role.
 
     """
-    spec, picker, proxy = service.spec, service.picker, service.spec.routing_proxy
+    spec, picker = service.spec, service.picker
     role = (spec.prefill if role_name == names.PREFILL else spec.decode) or api.ServingRole()
-    ways = tuple(
-        max(each, 1)
-        for each in (role.parallelism.tensor, role.parallelism.data, role.parallelism.data_local)
-    )
-    is_proxied = proxy is not None and role_name == names.DECODE
-    listen_port = service.target_port if is_proxied else service.engine_port
+    ways = zip(_WAYS, msgspec.structs.astuple(role.parallelism), strict=True)
+    proxy = spec.routing_proxy or api.RoutingProxy()
+    is_proxied = spec.routing_proxy is not None and role_name == names.DECODE
+    listen_port = proxy.target_port if is_proxied else spec.engine.port
     side_channel = side_channel_port(spec.engine.env or ())
     secrets = [each.name for each in spec.model.image_pull_secrets or ()]
     unpacks = bool(operator.kit_image and spec.model.image)
-    gateway = spec.http_route.gateway_ref.namespace if spec.http_route else ""
-    monitoring = service.pod_monitoring or _MONITORED
+    gateway = api.GatewayRef(operator.default_gateway_name, "llm-d")
+    if spec.http_route:
+        gateway = spec.http_route.gateway_ref
+        if gateway.namespace == service.namespace:
+            gateway = api.GatewayRef(gateway.name)
+    is_sized = picker.resources.requests is not None or picker.resources.limits is not None
     values = SimpleNamespace(
         service=service,
         operator=operator,
-        version=operator.version or None,
-        owner=_owner(service),
         role_name=role_name,
         role=role,
         role_resources=with_accelerators(
             role.resources, spec.accelerator.type, count(role.parallelism)
         ),
-        tolerations=list(role.tolerations or ()) or None,
-        engine_image=spec.engine.image or operator.default_engine_image,
-        variables=_variables(service, ways),
-        parallel_arguments=_parallel_arguments(ways),
+        variables=[_variable(each) for each in spec.engine.env or ()],
+        ways=[text for flag, number in ways if number > 1 for text in (flag, str(number))],
         listen_port=listen_port,  # of vLLM: behind the proxy if there is one
         side_channel=side_channel if side_channel != listen_port else None,
         unpacks=unpacks,  # whether a container fetches the model
@@ -285,30 +269,29 @@ def values_of(
         has_init_containers=unpacks or is_proxied,
         pull_secrets=[{"name": each} for each in secrets] or None,
         pull_secret=next(iter(secrets), None),  # the only one that unpacking uses
-        proxy_image=(proxy and proxy.image) or operator.default_routing_proxy_image,
-        proxy_arguments=_proxy_arguments(proxy or api.RoutingProxy()),
+        proxy=proxy,
+        # The operator's first write, of its finalizer, omits an empty text, and the schema then
+        # fills it in.
+        default_connector=api.DEFAULT_CONNECTOR,
+        is_secure=bool(proxy.secure_proxy),
+        prefiller_tls=None
+        if proxy.prefiller_use_tls is None
+        else str(proxy.prefiller_use_tls).lower(),
         epp=names.epp(service.name),
-        picker_image=picker.image or operator.default_epp_image,
-        picker_resources=_resources_json(picker.resources)
-        if picker.resources.requests is not None or picker.resources.limits is not None
-        else _OF_PICKERS,  # the user's as a whole, or the operator's
+        # The user's as a whole, or the operator's.
+        picker_resources=_resources_json(picker.resources) if is_sized else _OF_PICKERS,
         elects=picker.replicas > 1,  # whether replicas of the endpoint picker elect a leader
         readiness="readiness" if picker.replicas > 1 else "inference-extension",
         liveness="liveness" if picker.replicas > 1 else "inference-extension",
         is_open=not operator.metrics_endpoint_auth,  # whether metrics need no token
-        epp_flags=[f"--{name}={value}" for name, value in sorted(operator.epp_flags)],
         is_unified=spec.prefill is None,
         config_key=config_key(service),
         failure_mode=picker.failure_mode or api.FAIL_CLOSE,
         pool_name=service.name,
-        uses_default_gateway=spec.http_route is None,
-        gateway_namespace=None if gateway in {"", service.namespace} else gateway,
+        gateway=gateway,
         hostnames=list((spec.http_route and spec.http_route.hostnames) or ()) or None,
-        monitored=api.PodMonitoring(
-            port_name=monitoring.port_name or _MONITORED.port_name,
-            path=monitoring.path or _MONITORED.path,
-            interval=monitoring.interval or _MONITORED.interval,
-        ),
+        monitoring=service.pod_monitoring or api.PodMonitoring(),
+        default=api.PodMonitoring(),
     )
     if not role_name:
         data = msgspec.convert(filled("epp-configmap", values)["data"], dict[str, str])
@@ -327,46 +310,17 @@ def config_checksum(content: Mapping[str, str]) -> str:
     return hashlib.sha256(joined.encode()).hexdigest()
 
 
-def _owner(service: api.ModelService) -> list[api.Json] | None:
-    """Return the owner reference to the ModelService, or None while it has no uid."""
-    if not service.metadata.uid:
-        return None
-    reference = {"apiVersion": api.GROUP_VERSION, "kind": api.KIND, "name": service.name}
-    return [
-        {**reference, "uid": service.metadata.uid, "controller": True, "blockOwnerDeletion": True}
-    ]
+_WAYS: Final = ("--tensor-parallel-size", "--data-parallel-size", "--data-parallel-size-local")
 
 
-def _variables(service: api.ModelService, ways: Iterable[int]) -> list[api.Json]:
-    """Return the variables of vLLM: three from the operator, then the user's."""
-    own = zip(("TP_SIZE", "DP_SIZE", "DP_SIZE_LOCAL"), map(str, ways), strict=True)
-    made: list[api.Json] = [{"name": name, "value": value} for name, value in own]
-    for each in service.spec.engine.env or ():
-        # The API omits empty values.
-        parts = {"name": each.name, "value": each.value or None, "valueFrom": each.value_from}
-        made.append({key: part for key, part in parts.items() if part is not None})
-    return made
-
-
-def _parallel_arguments(ways: Iterable[int]) -> list[str]:
-    flags = ("--tensor-parallel-size", "--data-parallel-size", "--data-parallel-size-local")
-    numbers = zip(flags, ways, strict=True)
-    return [text for flag, number in numbers if number > 1 for text in (flag, str(number))]
-
-
-def _proxy_arguments(proxy: api.RoutingProxy) -> list[str]:
-    flags = (
-        # The operator's first write, of its finalizer, omits an empty text, and the schema then
-        # fills it in.
-        ("--connector", proxy.connector or api.DEFAULT_CONNECTOR),
-        ("--zap-encoder", proxy.zap_encoder),
-        ("--zap-log-level", proxy.zap_log_level),
-    )
-    made = [text for flag, value in flags if value for text in (flag, value)]
-    made.append(f"--secure-proxy={str(bool(proxy.secure_proxy)).lower()}")
-    if proxy.prefiller_use_tls is not None:
-        made.append(f"--prefiller-use-tls={str(proxy.prefiller_use_tls).lower()}")
-    return [*made, *(("--cert-path", proxy.cert_path) if proxy.cert_path else ())]
+def _variable(given: api.EnvVar) -> api.Json:
+    """Return a user's variable, with the default that the API server fills in."""
+    source = given.value_from
+    if source is not None and isinstance(field := source.get("fieldRef"), Mapping):
+        source = {**source, "fieldRef": {"apiVersion": "v1", **field}}
+    # The API omits empty values.
+    parts = {"name": given.name, "value": given.value or None, "valueFrom": source}
+    return {key: part for key, part in parts.items() if part is not None}
 
 
 def count(parallelism: api.Parallelism) -> int:

@@ -20,7 +20,7 @@ from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.manifests import names
-from reporter.stacks.otterscale.objects import MASKED, Made, MetricsEndpoint, hidden
+from reporter.stacks.otterscale.objects import MASKED, Json, Made, MetricsEndpoint, hidden
 
 Entries: TypeAlias = Mapping[str, str]
 """A part of an object: the values of its entries by their names."""
@@ -219,10 +219,8 @@ def whole_of(
     resource: Resource[o.KubeObject], snapshot: Snapshot, there: o.KubeObject
 ) -> Made | None:
     """Return the whole copy of an object, or None if it was not read or is truncated."""
-    if resource not in _WHOLE:
-        return None
-    made, witness = _WHOLE[resource]
-    whole = snapshot[made].get(there.namespace, there.name)
+    made, witness = _WHOLE.get(resource, (None, ()))
+    whole = snapshot[made].get(there.namespace, there.name) if made else None
     found: object = whole.spec if whole else None
     for step in witness:
         match found, step:
@@ -235,7 +233,15 @@ def whole_of(
     return whole if found else None
 
 
-def differing(should: object, has: object, path: str) -> Iterator[Leaf]:
+def differing_leaves(should: Json, whole: Made) -> Iterator[Leaf]:
+    """Yield the differences in labels and in all fields of `spec`."""
+    metadata = should["metadata"]
+    labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
+    yield from _differing(labels, whole.metadata.labels, "metadata.labels")
+    yield from _differing(should.get("spec"), whole.spec, "spec")
+
+
+def _differing(should: object, has: object, path: str) -> Iterator[Leaf]:
     if not _REPORTED_ELSEWHERE.fullmatch(path):
         yield from _below(should, has, path)
 
@@ -245,9 +251,9 @@ def _below(should: object, has: object, path: str) -> Iterator[Leaf]:
         case Mapping():
             mine = has if isinstance(has, Mapping) else {}
             for key, each in should.items():
-                yield from differing(each, mine.get(key), f"{path}.{key}")
+                yield from _differing(each, mine.get(key), f"{path}.{key}")
             for key in sorted({str(each) for each in mine} & _NEVER_FILLED_IN - should.keys()):
-                yield from differing([], mine[key], f"{path}.{key}")
+                yield from _differing([], mine[key], f"{path}.{key}")
         case [] if has and not isinstance(has, list | tuple):
             yield Leaf(path, "something", "")
         case list() | tuple() if _HIDDEN.fullmatch(path):

@@ -8,11 +8,9 @@ tokens only if their settings are `given`.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, SERVICES
 from reporter.model.finding import Evaluation, Finding
 from reporter.model.objects import Deployment, KubeObject, TemplateContainer
 from reporter.model.resource import Resource
@@ -37,22 +35,22 @@ from reporter.stacks.otterscale.manifests.wanted import (
 from reporter.stacks.otterscale.probes.compared import (
     COMPARED,
     Entries,
-    differing,
+    differing_leaves,
     entries_of,
     whole_of,
 )
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, cluster_role, picker_place
 
-NEEDED: Final[Mapping[str, Resource[KubeObject]]] = {
-    each.kind: each for each in (DEPLOYMENTS, SERVICES, INFERENCEPOOLS, HTTPROUTES)
-}
+_NEEDED: Final = (r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES)
 """Kinds of objects without which requests fail, or soon will."""
 
 
 def probe_missing(scope: ModelServiceScope) -> Iterator[Finding]:
     for ref in (each.ref for each in scope.wanted):
-        resource = NEEDED.get(ref.kind)
-        if resource is None or not is_missing(scope, resource, ref.name):
+        resource = COMPARED.get(ref.kind)
+        if resource is None or resource not in _NEEDED:
+            continue
+        if not is_missing(scope, resource, ref.name):
             continue
         severity, effect = _effect(scope, ref)
         yield scope.finding(
@@ -179,8 +177,8 @@ def probe_misconfigured(scope: ModelServiceScope) -> Iterator[Finding]:
 def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
     """Yield a short cause and a sentence for each fault."""
     service, spec = scope.object, scope.object.spec
-    port = service.engine_port
-    if spec.routing_proxy is not None and service.target_port == port:
+    port = spec.engine.port
+    if spec.routing_proxy is not None and spec.routing_proxy.target_port == port:
         text = (
             f"spec.routingProxy.targetPort is spec.engine.port, {port}: vLLM and the routing proxy "
             "of a decode pod cannot both listen there"
@@ -214,7 +212,7 @@ def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
 
 
 _VALUE_BYTES: Final = 200
-_REPORTED_ELSEWHERE: Final = frozenset({*NEEDED.values(), r.DESTINATIONRULES})
+_REPORTED_ELSEWHERE: Final = frozenset({*_NEEDED, r.DESTINATIONRULES})
 """Kinds that requests depend on: other reasons report missing ones."""
 _FOR_TOKENS: Final = frozenset({reasons.CLUSTERROLES, reasons.CLUSTERROLEBINDINGS})
 """Kinds that an endpoint picker needs to check the tokens of clients that read its metrics."""
@@ -225,9 +223,9 @@ _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
     reasons.SERVICEMONITORS: "metrics of the endpoint picker are not collected",
     reasons.SERVICEACCOUNTS: "no new pod of the endpoint picker can be made",
     reasons.PLUGINS_CONFIGMAPS: "a new pod of the endpoint picker ends for want of its file",
-    reasons.CLUSTERROLES: "the endpoint picker may not check tokens, so its metrics cannot be read",
-    reasons.CLUSTERROLEBINDINGS: "the endpoint picker may not check tokens, so its metrics cannot "
-    "be read",
+    **dict.fromkeys(
+        _FOR_TOKENS, "the endpoint picker may not check tokens, so its metrics cannot be read"
+    ),
     r.DEPLOYMENTS: "its pods do not run as the ModelService says",
     r.SERVICES: "the gateway may not reach the endpoint picker, as for failureMode",
     r.INFERENCEPOOLS: "requests may reach other pods, or fail when the endpoint picker is down",
@@ -304,32 +302,25 @@ def _of_wanted(scope: ModelServiceScope) -> Iterator[_Drifted]:
                 expected = metrics_auth(scope.children) is True
             if expected and is_missing(scope, resource, name):
                 yield _Drifted(resource, name, "missing", f"is missing{effect}")
-        elif not there.deleting:
-            found = tuple(_differences(scope, manifest, resource, there=there))
-            if found:
-                fields = ", ".join(path for path, _ in found)
-                text = ", ".join(text for _, text in found)
-                yield _Drifted(resource, name, f"{fields} differs", f"differs: {text}{effect}")
+        elif not there.deleting and (found := tuple(_differences(scope, manifest, there))):
+            fields = ", ".join(path for path, _ in found)
+            text = ", ".join(text for _, text in found)
+            yield _Drifted(resource, name, f"{fields} differs", f"differs: {text}{effect}")
 
 
 def _left_over(scope: ModelServiceScope) -> Iterator[_Drifted]:
     uid = scope.object.metadata.uid
     for each in unwanted(scope.object, scope.operator):
-        resource = COMPARED.get(each.ref.kind)
-        there = (
-            scope.snapshot[resource].get(each.ref.namespace, each.ref.name) if resource else None
-        )
+        resource, at = COMPARED.get(each.ref.kind), (each.ref.namespace, each.ref.name)
+        there = scope.snapshot[resource].get(*at) if resource else None
         if resource and there and not there.deleting and uid and there.metadata.owned_by(uid):
             yield _Drifted(resource, there.name, "left over", f"should not exist: {each.why}")
 
 
 def _differences(
-    scope: ModelServiceScope,
-    manifest: Manifest,
-    resource: Resource[KubeObject],
-    *,
-    there: KubeObject,
+    scope: ModelServiceScope, manifest: Manifest, there: KubeObject
 ) -> Iterator[tuple[str, str]]:
+    resource = COMPARED[manifest.ref.kind]
     should, has = (
         entries_of(resource, obj) | dict(_given_entries(scope, obj))
         for obj in (manifest.typed(resource.type), there)
@@ -340,7 +331,11 @@ def _differences(
         if mine != wants and (path != "spec.parentRefs" or knows_gateway):
             keys = sorted(key for key in {*mine, *wants} if mine.get(key) != wants.get(key))
             yield path, _difference(path, *(_shown(each, keys) for each in (mine, wants)))
-    yield from _of_leaves(scope, manifest, resource, there=there)
+    whole = whole_of(resource, scope.snapshot, there)
+    if whole is not None and isinstance(there, Deployment):
+        yield from _of_script(scope, there)
+    for leaf in differing_leaves(manifest.document, whole) if whole is not None else ():
+        yield leaf.path, _difference(leaf.path, leaf.has, leaf.should)
     config = scope.snapshot[reasons.PLUGINS_CONFIGMAPS].get(scope.place, f"{scope.epp_name}-config")
     data = (config.data if config else None) or {}
     if isinstance(there, api.PluginsConfigMap) and (key := config_key(scope.object)) not in data:
@@ -350,28 +345,6 @@ def _differences(
         if data and checksum is not None and checksum != config_checksum(data):
             text = f"annotation {names.CHECKSUM} is not the checksum of its ConfigMap"
             yield names.CHECKSUM, text
-
-
-def _of_leaves(
-    scope: ModelServiceScope,
-    manifest: Manifest,
-    resource: Resource[KubeObject],
-    *,
-    there: KubeObject,
-) -> Iterator[tuple[str, str]]:
-    """Yield the differences in labels and all other fields of an object that was read whole."""
-    whole = whole_of(resource, scope.snapshot, there)
-    if whole is None:
-        return
-    if isinstance(there, Deployment):
-        yield from _of_script(scope, there)
-    metadata = manifest.document["metadata"]
-    wanted_labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
-    for leaf in chain(
-        differing(wanted_labels, whole.metadata.labels, "metadata.labels"),
-        differing(manifest.document.get("spec"), whole.spec, "spec"),
-    ):
-        yield leaf.path, _difference(leaf.path, leaf.has, leaf.should)
 
 
 def _of_script(scope: ModelServiceScope, there: Deployment) -> Iterator[tuple[str, str]]:

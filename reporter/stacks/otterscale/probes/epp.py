@@ -10,7 +10,6 @@ from reporter.catalogue import resources as r
 from reporter.diagnosis.reach import selects_ready
 from reporter.model import objects as o
 from reporter.model.finding import Finding
-from reporter.model.resource import Resource
 from reporter.model.text import detail
 from reporter.probes.scope import of_workload
 from reporter.served.ways import NO_SERVICE, worst_way
@@ -153,11 +152,11 @@ _NOT_INSTALLED, _NOT_PROGRAMMED, _RULE_MISSING, _SELECTS_NONE, _UNSETTLED = 50, 
 
 def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each object that lets no request through."""
-    wanted: list[Resource[o.KubeObject]] = [r.INFERENCEPOOLS]
-    if scope.object.spec.http_route is not None:
-        wanted.append(r.HTTPROUTES)
-    for resource in wanted:
-        if scope.snapshot.absent(resource):
+    for resource, is_wanted in (
+        (r.INFERENCEPOOLS, True),
+        (r.HTTPROUTES, scope.object.spec.http_route is not None),
+    ):
+        if is_wanted and scope.snapshot.absent(resource):
             yield scope.finding(
                 reason=reasons.ROUTE,
                 related=resource.ref_named(scope.place, scope.name),
@@ -178,7 +177,7 @@ def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
 
 def _of_route(scope: ModelServiceScope, route: o.HttpRoute) -> Iterator[routing.ParentFault]:
     yield from routing.route_faults(route, scope.snapshot)
-    named = {routing.parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+    named = routing.named(route)
     for parent in sorted(named):
         if parent.is_gateway and (fault := _not_programmed(parent, scope.snapshot)):
             yield fault
@@ -233,7 +232,13 @@ def _unsettled(
             for each in others
         ):
             continue
-        if parent.is_gateway and not _is_gone(parent, scope.snapshot):
+        gateway = scope.snapshot[r.GATEWAYS].get(parent.namespace, parent.name)
+        is_gone = (
+            gateway.deleting
+            if gateway
+            else scope.snapshot.lacks(r.GATEWAYS, parent.namespace, parent.name)
+        )
+        if parent.is_gateway and not is_gone:
             text = detail(accepted.reason, accepted.message) or "no reason"
             yield routing.ParentFault(
                 "Accepted is Unknown",
@@ -241,12 +246,6 @@ def _unsettled(
                 _UNSETTLED,
                 accepted.last_transition_time,
             )
-
-
-def _is_gone(gateway: routing.Parent, snapshot: Snapshot) -> bool:
-    place = gateway.namespace, gateway.name
-    found = snapshot[r.GATEWAYS].get(*place)
-    return snapshot.lacks(r.GATEWAYS, *place) if found is None else found.deleting
 
 
 def _selects_none(scope: ModelServiceScope, pool: o.InferencePool) -> bool:

@@ -22,7 +22,7 @@ spec:
   accelerator: {type: nvidia}
   decode: {}
 """
-NOT_FLAGS = {"epp_flags", "unpack_script"}
+NOT_FLAGS = {"unpack_script"}
 MADE = """\
 ---
 apiVersion: apps/v1

@@ -34,9 +34,7 @@ SIDE = "VLLM_NIXL_SIDE_CHANNEL_PORT"
 
 @rows(("of", "case"), CASES)
 def test_what_stands_in_an_object(of, case):
-    """Flags of the picker are pairs, as the operator has them."""
-    settings = {key: tuples(each) for key, each in case.get("operator", {}).items()}
-    operator = replace(OPERATOR, **settings)
+    operator = replace(OPERATOR, **case.get("operator", {}))
     kind, _, name = of.partition(" ")
     role, _, named = of.partition("/")
     made_of = service(name if "." in name else "qwen3", **case["spec"])
@@ -47,10 +45,6 @@ def test_what_stands_in_an_object(of, case):
     found = json.loads(json.dumps(found))
     assert {path: at(found, path) for path in case.get("has", {})} == case.get("has", {})
     assert found == case.get("is", found)
-
-
-def tuples(value):
-    return tuple(map(tuple, value)) if isinstance(value, list) else value
 
 
 def at(doc, path):
@@ -175,24 +169,6 @@ def test_what_the_script_of_model_unpack_does(kit_status, cache, status, *, said
     assert done.stdout == said
     assert done.returncode == status
     assert (tmp_path / cache).is_dir() is bool(said)
-
-
-ARGUMENTS = [
-    ({"zapEncoder": "json"}, ["--zap-encoder", "json", "--secure-proxy=false"]),
-    ({"zapLogLevel": "debug"}, ["--zap-log-level", "debug", "--secure-proxy=false"]),
-    ({"secureProxy": True}, ["--secure-proxy=true"]),
-    ({"secureProxy": None}, ["--secure-proxy=false"]),
-    ({"prefillerUseTLS": True}, ["--secure-proxy=false", "--prefiller-use-tls=true"]),
-    ({"prefillerUseTLS": False}, ["--secure-proxy=false", "--prefiller-use-tls=false"]),
-    ({"certPath": "/c"}, ["--secure-proxy=false", "--cert-path", "/c"]),
-    (
-        {"certPath": "/c", "prefillerUseTLS": True, "zapLogLevel": "d", "zapEncoder": "json"},
-        [
-            *("--zap-encoder", "json", "--zap-log-level", "d", "--secure-proxy=false"),
-            *("--prefiller-use-tls=true", "--cert-path", "/c"),
-        ],
-    ),
-]
 
 
 @pytest.mark.parametrize(
