@@ -295,9 +295,8 @@ def _without_values(value: object, key: str = "") -> object:
         case dict() if key in _HEADERS and str(value.get("name")).lower() in HARMLESS_HEADERS:
             return value
         case dict() if key == "env" or key in _HEADERS:
-            secret = value.get("value")
-            is_text = secret and isinstance(secret, str)
-            return {**value, "value": hidden(secret)} if is_text else value
+            text = value.get("value")
+            return {**value, "value": hidden(text)} if text and isinstance(text, str) else value
         case dict():
             return {name: _without_values(each, name) for name, each in value.items()}
         case list() | tuple():

@@ -179,12 +179,7 @@ _PICKER_MODES = ("FailOpen", "FailClose")
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The contents of the files.
-
-    Attributes:
-        scripts: the scripts with which the operator's Deployments in them unpack models.
-
-    """
+    """The contents of files; `scripts`: with which the operator's Deployments unpack models."""
 
     services: list[api.ModelService] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -194,13 +189,8 @@ class Read:
 def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
     """Read the ModelServices of files, of folders, and of standard input (`-`).
 
-    Args:
-        paths: the files, folders, or `-`.
-        namespace: for ModelServices that name none.
-
-    Raises:
-        UsageError: a file cannot be read, a ModelService is invalid, or there are none.
-
+    `namespace` is for those that name none. Raises UsageError if a file cannot be read, a
+    ModelService is invalid, or there are none.
     """
     read = Read()
     others: Counter[str] = Counter()
@@ -213,7 +203,7 @@ def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
                     _take(value, document.source, namespace=namespace, read=read)
                 else:
                     others[clean(str(value["kind"]))] += 1
-                    read.scripts.extend(_scripts(value))
+                    read.scripts.extend(filter(None, [_script(value)]))
     except DumpError as error:
         raise UsageError(str(error)) from None
     if not read.services:
@@ -224,16 +214,13 @@ def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
     return read
 
 
-def _scripts(value: dict[str, object]) -> Iterator[str]:
-    """Yield the script of a serving Deployment; nothing if the Deployment is invalid."""
-    if value["kind"] != DEPLOYMENTS.kind:
-        return
+def _script(value: dict[str, object]) -> str:
+    """Return the script of a serving Deployment; empty if the Deployment is invalid."""
     try:
-        script = script_of(msgspec.convert(value, Deployment))
+        is_deployment = value["kind"] == DEPLOYMENTS.kind
+        return script_of(msgspec.convert(value, Deployment)) if is_deployment else ""
     except (msgspec.ValidationError, RecursionError):
-        return
-    if script:
-        yield script
+        return ""
 
 
 def _counted(others: Counter[str]) -> str:
@@ -269,9 +256,8 @@ def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) 
     if wrong:
         cause = cut(clean(wrong), _CAUSE_BYTES)
         raise UsageError(f"{source}: {_called(written)}: {cause}")
-    metadata = service.metadata
-    if not metadata.namespace:
-        metadata = msgspec.structs.replace(metadata, namespace=namespace)
+    place = service.namespace or namespace
+    metadata = msgspec.structs.replace(service.metadata, namespace=place)
     placed = msgspec.structs.replace(service, metadata=metadata)
     if text := names.too_long(placed.name):
         read.notes.append(f"{_called(written)}: {text}")

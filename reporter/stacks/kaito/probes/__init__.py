@@ -21,6 +21,7 @@ from reporter.stacks.kaito.probes.scope import (
     InferenceSetScope,
     WorkspaceScope,
     is_going,
+    is_served,
     probe_runtime,
     waits_for_replicas,
 )
@@ -72,14 +73,16 @@ def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
 
 def probe_workspace_ready(scope: WorkspaceScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if all pods of a Workspace without an InferenceSet are ready."""
-    if scope.served and all(map(scope.known, _MADE)):
-        yield scope.evidence(scope.named(reasons.MODEL_READY), "its pods are ready")
+    if is_served(scope.object, scope.pods) and all(map(scope.known, _MADE)):
+        reason = reasons.named(reasons.MODEL_READY, scope.subject.kind)
+        yield scope.evidence(reason, "its pods are ready")
 
 
 def probe_workspace_serving(scope: WorkspaceScope) -> Iterator[ServingEvidence]:
     """Yield whether a Workspace serves, by the same evidence."""
     if all(map(scope.known, _MADE)):
-        yield ServingEvidence(subject=scope.subject, wanted=1, serving=scope.served)
+        serving = is_served(scope.object, scope.pods)
+        yield ServingEvidence(subject=scope.subject, wanted=1, serving=int(serving))
 
 
 _PROBES: Final[tuple[Probe[InferenceSetScope], ...]] = (

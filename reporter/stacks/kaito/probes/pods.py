@@ -35,7 +35,6 @@ from reporter.stacks.kaito.probes.scope import (
     wanted_pods,
     without_reconcile_error,
 )
-from reporter.stacks.kaito.reasons import WORKSPACES
 from reporter.workload.deployment import deployments_like
 from reporter.workload.engines import command_line
 from reporter.workload.owners import is_false, is_true, latest
@@ -94,11 +93,12 @@ def about_workspace(
 ) -> Finding:
     """Return the finding for a Workspace's fault, with its diagnosis; `more` ends the text."""
     note = f": {why.sentence}" if why else ""
+    title = f"Workspace {workspace.name}: " if isinstance(scope, InferenceSetScope) else ""
     return scope.finding(
-        reason=scope.named(reason),
-        related=WORKSPACES.ref(workspace),
+        reason=reasons.named(reason, scope.subject.kind),
+        related=reasons.WORKSPACES.ref(workspace),
         cause=fault.cause,
-        text=f"{scope.of_workspace(workspace)}{fault.text}{note}{more}",
+        text=f"{title}{fault.text}{note}{more}",
         severity=fault.severity,
         transition=fault.transition,
         created=workspace.created,
@@ -304,7 +304,7 @@ def probe_pods(scope: AnyScope) -> Iterator[Finding]:
             scope,
             pod,
             fault,
-            reason=scope.named(reasons.MODEL_PODS),
+            reason=reasons.named(reasons.MODEL_PODS, scope.subject.kind),
             related=PODS.ref(pod),
             cause=fault.cause,
             text=f"pod {pod.name}: {fault.detail}{'' if own else f' (Workspace {workspace})'}",
@@ -413,22 +413,34 @@ def probe_node_pressure(scope: AnyScope) -> Iterator[Finding]:
     The node's own conditions decide. KAITO does not watch nodes, so its text can be stale: it
     counts only for a node that cannot be read or does not say.
     """
-    reason, workspaces = scope.named(reasons.MODEL_NODE_PRESSURE), scope.workspaces
+    reason = reasons.named(reasons.MODEL_NODE_PRESSURE, scope.subject.kind)
+    workspaces = scope.workspaces
     reported = dict(entry for each in workspaces for entry in _reported_by(each).items())
     names = {each.spec.node_name for each in scope.pods if each.spec.node_name and counts(each)}
     names.update(*(each.status.worker_nodes or () for each in workspaces), reported)
     for name in sorted(names):
         node = scope.snapshot[NODES].get("", name)
-        if node is not None and any(_pressures(node)):
-            yield _from_node(scope, node)
+        types = [each for each in _TYPES if node and is_true(node.status.condition(each))]
+        if node is not None and types:
+            times = [moved(node.status.condition(each)) for each in types]
+            yield scope.finding(
+                reason=reason,
+                related=NODES.ref(node),
+                cause=", ".join(types),
+                text=f"node {node.name} is under {', '.join(types)}",
+                severity=len(types),
+                transition=min(filter(None, times), default=None),
+                created=node.created,
+                independent=True,
+            )
         elif name in reported and not _denied(name, node, scope.snapshot):
-            workspace, types = reported[name]
+            workspace, told = reported[name]
             yield scope.finding(
                 reason=reason,
                 related=NODES.ref_named("", name),
-                cause=types,
-                text=f"node {name} is under {types} (according to Workspace {workspace})",
-                severity=types.count("Pressure"),
+                cause=told,
+                text=f"node {name} is under {told} (according to Workspace {workspace})",
+                severity=told.count("Pressure"),
             )
     for each in workspaces if not scope.snapshot.known(NODES) else ():
         if _pressure_text(each) and not _reported_by(each):
@@ -441,31 +453,12 @@ def probe_node_pressure(scope: AnyScope) -> Iterator[Finding]:
             )
 
 
-def _pressures(node: Node) -> Iterator[str]:
-    return (each for each in _TYPES if is_true(node.status.condition(each)))
-
-
 def _denied(name: str, node: Node | None, snapshot: Snapshot) -> bool:
     """Return True if a node says that it is under no pressure, or is gone."""
     if node is None:
         return snapshot.absence_known(NODES, name=name)
     conditions = (node.status.condition(each) for each in _TYPES)
     return all(each is not None and each.status == "False" for each in conditions)
-
-
-def _from_node(scope: AnyScope, node: Node) -> Finding:
-    types = tuple(_pressures(node))
-    times = [moved(node.status.condition(each)) for each in types]
-    return scope.finding(
-        reason=scope.named(reasons.MODEL_NODE_PRESSURE),
-        related=NODES.ref(node),
-        cause=", ".join(types),
-        text=f"node {node.name} is under {', '.join(types)}",
-        severity=len(types),
-        transition=min(filter(None, times), default=None),
-        created=node.created,
-        independent=True,
-    )
 
 
 def _reported_by(workspace: Workspace) -> dict[str, tuple[str, str]]:

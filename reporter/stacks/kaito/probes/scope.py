@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
@@ -19,7 +19,7 @@ from reporter.probes.pods import metric_faults, metric_finding
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
-from reporter.stacks.kaito.reasons import MADE_WITH, WORKSPACES, named
+from reporter.stacks.kaito.reasons import MADE_WITH, WORKSPACES
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
 from reporter.workload.endpoint_pickers import missing_picker_service
 from reporter.workload.owners import is_true
@@ -36,41 +36,10 @@ _OF_STATEFULSET: Final = "statefulset.kubernetes.io/pod-name"
 _INFERENCESET: Final = "kaito.sh/inferenceset"
 
 
-KaitoT_co = TypeVar("KaitoT_co", InferenceSet, Workspace, covariant=True)
-
-
 @dataclass(frozen=True, kw_only=True)
-class ModelScope(SubjectScope[KaitoT_co]):
-    """A model of KAITO: an InferenceSet, or a Workspace that no InferenceSet made."""
+class WorkspaceScope(SubjectScope[Workspace]):
+    """A Workspace that no InferenceSet made."""
 
-    @property
-    def workspaces(self) -> tuple[Workspace, ...]:
-        raise NotImplementedError
-
-    @property
-    def pods(self) -> tuple[Pod, ...]:
-        raise NotImplementedError
-
-    @cached_property
-    def served(self) -> int:
-        """How many replicas have all of their pods, and all of them Ready."""
-        count = 0
-        for workspace in self.workspaces:
-            present = [each for each in pods_of(workspace, self.pods) if counts(each)]
-            wanted = wanted_pods(workspace, present)
-            count += len(present) >= wanted and all(map(is_ready, present))
-        return count
-
-    def named(self, reason: str) -> str:
-        return named(reason, self.subject.kind)
-
-    def of_workspace(self, workspace: Workspace) -> str:
-        """Return the prefix of messages about a Workspace; empty if no InferenceSet made it."""
-        return f"Workspace {workspace.name}: "
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkspaceScope(ModelScope[Workspace]):
     name_label = WORKSPACE
 
     @property
@@ -80,9 +49,6 @@ class WorkspaceScope(ModelScope[Workspace]):
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
         return self.snapshot[r.PODS].labelled(self.place, WORKSPACE, self.name)
-
-    def of_workspace(self, workspace: Workspace) -> str:
-        return "" if workspace is self.object else f"Workspace {workspace.name}: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +65,7 @@ class Picker:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InferenceSetScope(ModelScope[InferenceSet]):
+class InferenceSetScope(SubjectScope[InferenceSet]):
     name_label = MADE_WITH
 
     @cached_property
@@ -115,6 +81,11 @@ class InferenceSetScope(ModelScope[InferenceSet]):
             return pods
         live = {each.name for each in self.workspaces}
         return tuple(each for each in pods if each.metadata.label(WORKSPACE) in live | {None})
+
+    @cached_property
+    def served(self) -> int:
+        """How many replicas have all of their pods, and all of them Ready."""
+        return sum(is_served(each, self.pods) for each in self.workspaces)
 
     @cached_property
     def pools(self) -> tuple[InferencePool, ...]:
@@ -219,6 +190,12 @@ AnyScope: TypeAlias = InferenceSetScope | WorkspaceScope
 
 def pods_of(workspace: Workspace, pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
     return tuple(each for each in pods if each.metadata.label(WORKSPACE) == workspace.name)
+
+
+def is_served(workspace: Workspace, pods: tuple[Pod, ...]) -> bool:
+    """Return True if the replica of a Workspace has all of its pods, and all of them Ready."""
+    present = [each for each in pods_of(workspace, pods) if counts(each)]
+    return len(present) >= wanted_pods(workspace, present) and all(map(is_ready, present))
 
 
 def wanted_pods(workspace: Workspace, pods: Iterable[Pod]) -> int:

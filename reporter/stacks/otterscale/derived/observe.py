@@ -16,11 +16,7 @@ def observe(
 ) -> Document:
     """Return the status that the operator writes next; counters that are 0 are left out.
 
-    Args:
-        service: the ModelService, with its recorded status.
-        decode: its decode Deployment, or None.
-        prefill: its prefill Deployment, or None; it counts only if `spec.prefill` asks for it.
-
+    The prefill Deployment counts only if `spec.prefill` asks for it.
     """
     # Unset replicas count as 0, unlike elsewhere.
     (decode_wanted, decode_ready), (prefill_wanted, prefill_ready) = (

@@ -15,8 +15,6 @@ PREFILL: Final = "prefill"
 _MOST_LABEL: Final = 63
 """The most characters in the value of a label, and in the name of a Service."""
 
-_FALLBACK: Final = "modelservice"
-_LETTER_FIRST: Final = "m-"
 _SEPARATORS: Final = re.compile(r"[._-]+")
 _DROPPED: Final = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -28,9 +26,7 @@ def sanitised(text: str) -> str:
     separators becomes one hyphen.
     """
     label = _SEPARATORS.sub("-", _DROPPED.sub("", text)).strip("-").lower()
-    if not label:
-        return _FALLBACK
-    return _LETTER_FIRST + label if label[0].isdigit() else label
+    return f"m-{label}" if label[:1].isdigit() else label or "modelservice"
 
 
 def epp(name: str) -> str:
@@ -95,16 +91,12 @@ Given: TypeAlias = Mapping[str, str | bool]
 class OperatorSettings:
     """The settings that the operator was started with; the defaults are its own.
 
-    Attributes:
-        default_gateway_name: Gateway of a ModelService without `spec.httpRoute`; empty: no route.
-        default_engine_image: of vLLM, if `spec.engine.image` is empty.
-        kit_image: of the init container that unpacks the model; empty: no such container.
-        unpack_script: of the init container that unpacks the model; not a flag. It differs between
-            builds, so it is taken from the operator's objects if there are any.
-
+    `OPERATOR_FLAGS` says what they mean. `unpack_script`, of the init container that unpacks the
+    model, is not a flag: it differs between builds, so it is taken from the operator's objects if
+    there are any.
     """
 
-    provider: str = ISTIO  # `istio`, `gke` or `none`; the operator treats other texts as `none`
+    provider: str = ISTIO  # the operator treats texts that it does not know as `none`
     metrics_endpoint_auth: bool = True
     default_gateway_name: str = "otterscale-llm-d-infra-inference-gateway"
     default_engine_image: str = "ghcr.io/llm-d/llm-d-cuda:v0.5.1"
@@ -113,9 +105,9 @@ class OperatorSettings:
     kit_image: str = "ghcr.io/kitops-ml/kitops:v1.11.0"
     tracing_enabled: bool = False
     tracing_otel_endpoint: str = ""
-    tracing_sampler: str = "parentbased_traceidratio"  # OpenTelemetry's sampler; empty: not set
-    tracing_sampler_arg: str = "0.01"  # its argument; empty: not set
-    version: str = "devel"  # of the operator's build, in labels; empty: no label
+    tracing_sampler: str = "parentbased_traceidratio"
+    tracing_sampler_arg: str = "0.01"
+    version: str = "devel"
     unpack_script: str = UNPACK
 
     def over(self, given: Given) -> "OperatorSettings":

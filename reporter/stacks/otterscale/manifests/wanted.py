@@ -104,6 +104,11 @@ class Children:
     route: o.HttpRoute | None = None
     destination_rule: o.DestinationRule | None = None
 
+    @property
+    def made(self) -> tuple[o.KubeObject, ...]:
+        every = (self.decode, self.prefill, self.epp, self.route, self.destination_rule)
+        return tuple(each for each in every if each is not None)
+
 
 def recover(services: Sequence[Children]) -> Given:
     """Return the operator's settings, as far as the objects of all ModelServices show them.
@@ -119,13 +124,8 @@ def recover(services: Sequence[Children]) -> Given:
     by_default = [each for each in services if each.service.spec.http_route is None]
     if found["default_gateway_name"] is None and any(each.epp for each in by_default):
         found["default_gateway_name"] = ""
-    made: list[o.KubeObject] = [
-        obj
-        for each in services
-        for obj in (each.decode, each.prefill, each.epp, each.route, each.destination_rule)
-        if obj is not None
-    ]
-    versions = _commonest(each.metadata.label(names.VERSION) or None for each in made)
+    made = [obj for each in services for obj in each.made]
+    versions = _commonest(obj.metadata.label(names.VERSION) or None for obj in made)
     found["version"] = "" if made and versions is None else versions
     return {field: value for field, value in found.items() if value is not None}
 
@@ -229,14 +229,7 @@ RESOURCE_NAMES: Final = {
 def values_of(
     service: api.ModelService, operator: OperatorSettings, role_name: str = ""
 ) -> SimpleNamespace:
-    """Return the values that templates may name.
-
-    Args:
-        service: the ModelService.
-        operator: the settings of its operator.
-        role_name: `decode` or `prefill`, for the objects of a role.
-
-    """
+    """Return the values that templates may name; `role_name` is for the objects of a role."""
     spec, picker = service.spec, service.picker
     role = (spec.prefill if role_name == names.PREFILL else spec.decode) or api.ServingRole()
     ways = zip(_WAYS, msgspec.structs.astuple(role.parallelism), strict=True)

@@ -174,10 +174,12 @@ _REPORTED_ELSEWHERE: Final = re.compile(
             rf".*[cC]ontainers\[({names.PICKER}|{names.ROUTING_PROXY})\]\.env\[OTEL_.*",
             rf".*\.annotations\.{names.CHECKSUM}",
             rf".*\.labels\.{re.escape(names.VERSION)}",
+            r".*\.fieldRef\.apiVersion",
         )
     )
 )
-"""Fields that are compared separately, or that depend on flags or the version of the operator."""
+"""Fields that are compared separately, or that depend on flags or the version of the operator, or
+on whether an API server has filled in defaults."""
 
 _NEVER_FILLED_IN: Final = frozenset(
     {

@@ -8,6 +8,7 @@ tokens only if their settings are `given`.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
@@ -120,35 +121,28 @@ _NAMED: Final = 3
 
 def probe_invalid(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each naming rule that the ModelService breaks."""
-    for severity, cause, text in _invalid(scope):
-        yield scope.finding(
-            reason=reasons.INVALID,
-            related=scope.ref,
-            cause=cause,
-            text=text,
-            severity=severity,
-            created=scope.object.created,
-            exempt=True,
-        )
-
-
-def _invalid(scope: ModelServiceScope) -> Iterator[tuple[int, str, str]]:
-    """Yield the severity, cause and text of each broken rule."""
+    found = partial(
+        scope.finding,
+        reason=reasons.INVALID,
+        related=scope.ref,
+        created=scope.object.created,
+        exempt=True,
+    )
     if text := names.too_long(scope.name):
-        yield 30, "name too long", text
+        yield found(cause="name too long", text=text, severity=30)
     if others := _listed(scope.others(picker_place, picker_place(scope.object))):
         text = (
             f"{others} has the same endpoint picker, {scope.epp_name}: the operator "
             "writes its objects for each of them in turn, and it picks pods of only one of them"
         )
-        yield 20, f"same endpoint picker as {others}", text
+        yield found(cause=f"same endpoint picker as {others}", text=text, severity=20)
     # The operator deletes its pool for ModelServices whose endpoint picker has its name.
     if others := _listed(scope.others(picker_place, (scope.place, scope.name))):
         text = (
             f"the operator deletes InferencePool {scope.name} whenever it reconciles {others}, "
             f"whose endpoint picker has that name"
         )
-        yield 10, f"pool deleted for {others}", text
+        yield found(cause=f"pool deleted for {others}", text=text, severity=10)
 
 
 def _listed(others: tuple[api.ModelService, ...]) -> str:

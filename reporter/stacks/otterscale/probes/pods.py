@@ -150,12 +150,9 @@ def _hint(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
 
 def _waits_to_unpack(pod: Pod) -> bool:
     """Return True if the container that unpacks waits; the fault names one that runs."""
-    states = (
-        each.state
-        for each in pod.status.init_container_statuses or ()
-        if each.name == names.MODEL_UNPACK and each.state is not None
-    )
-    return any(each.running is None and each.waiting is not None for each in states)
+    every = pod.status.init_container_statuses or ()
+    states = (each.state for each in every if each.name == names.MODEL_UNPACK)
+    return any(each and each.running is None and each.waiting is not None for each in states)
 
 
 def _may_crash_again(scope: ModelServiceScope, pod: Pod) -> bool:
@@ -176,8 +173,8 @@ def _may_crash_again(scope: ModelServiceScope, pod: Pod) -> bool:
 
 
 def _engine(pod: Pod) -> ContainerStatus | None:
-    found = (each for each in pod.status.container_statuses or () if each.name == names.ENGINE)
-    return next(found, None)
+    every = pod.status.container_statuses or ()
+    return next((each for each in every if each.name == names.ENGINE), None)
 
 
 def _started(pod: Pod) -> datetime | None:
