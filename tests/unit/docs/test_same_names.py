@@ -16,7 +16,6 @@ _PROBES = "the probes of several kinds of subjects look at the same thing"
 
 SAME_CLASSES = {
     "Resource": _SANDBOX,
-    "Row": "of log signatures, and of the states of Kthena's groups",
 }
 """Public classes; a private one is known in its module only."""
 
