@@ -1,16 +1,10 @@
-"""The version and the commit of this program."""
+"""The commit of this program."""
 
 import subprocess
 from importlib import import_module
 from pathlib import Path
 
-from reporter import __version__
-
 _GIT_SECONDS = 5
-
-
-def version() -> str:
-    return __version__
 
 
 def commit() -> str:

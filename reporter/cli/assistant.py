@@ -20,6 +20,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
+from reporter import __version__
 from reporter.arguments import PROGRAM
 from reporter.cli.check import viewed
 from reporter.cli.cluster import read_cluster
@@ -32,7 +33,6 @@ from reporter.kube.errors import KubeError
 from reporter.model.subject import CLUSTER_KIND
 from reporter.resolution.records import records_of
 from reporter.sinks.history import history_document, recorded
-from reporter.version import version
 
 Json: TypeAlias = dict[str, object]
 ResultT = TypeVar("ResultT")
@@ -199,7 +199,7 @@ class Tools:
 
 def serve(arguments: argparse.Namespace, settings: ProgramSettings) -> None:
     tools = Tools(arguments, settings)
-    server = MCPServer(PROGRAM, version=version(), instructions=_INSTRUCTIONS, log_level="ERROR")
+    server = MCPServer(PROGRAM, version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
     for tool in (tools.report, tools.explain, tools.check_dump, tools.history):
         server.add_tool(tool, description=cleandoc(tool.__doc__ or ""), annotations=_LOOKS)
     server.run()

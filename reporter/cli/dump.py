@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from reporter import __version__
 from reporter.arguments import Parser
 from reporter.catalogue.resources import GATEWAYS, NAMESPACES, NODES, PODS
 from reporter.cli.configure import EPILOG, ProgramSettings, add_setting_flags, settings_from
@@ -31,7 +32,6 @@ from reporter.snapshot.outputs.masking import (
     vocabulary,
 )
 from reporter.snapshot.snapshot import FORBIDDEN, Served
-from reporter.version import version
 
 if TYPE_CHECKING:
     from reporter.cli.saved_pages import DumpedPage
@@ -225,7 +225,7 @@ def _documents(
         states,
         discovery,
         now,
-        version=version(),
+        version=__version__,
         redacted=redaction is not None,
         namespace=text(collection.namespace),
     )

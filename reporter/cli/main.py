@@ -101,8 +101,8 @@ def exit_status(command: Callable[[], int], program: str) -> int:
 
 def _asking_for_a_report(error: Exception) -> str:
     """Return a line about an unexpected error, with its traceback through this program."""
+    from reporter import __version__
     from reporter.model.text import clean, cut
-    from reporter.version import version
 
     way = (
         f"{frame.filename[each + 1 :]}:{frame.lineno}"
@@ -111,7 +111,7 @@ def _asking_for_a_report(error: Exception) -> str:
     )
     what = cut(clean(f"{type(error).__name__}: {error}"), _ERROR_BYTES)
     return (
-        f"an error in this program, {version()}, and nothing was judged: {what} (at "
+        f"an error in this program, {__version__}, and nothing was judged: {what} (at "
         f"{' > '.join(way)}). Please report this line as CONTRIBUTING.md of the project says"
     )
 
@@ -134,9 +134,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
         sys.stdout.write(_help())
         return 0
     if command == "--version":
-        from reporter.version import commit, version
+        from reporter import __version__
+        from reporter.version import commit
 
-        sys.stdout.write(f"{PROGRAM} {version()} (commit {commit()})\n")
+        sys.stdout.write(f"{PROGRAM} {__version__} (commit {commit()})\n")
         return 0
     if command == "__complete":
         from reporter.cli.completion import complete

@@ -22,6 +22,7 @@ from typing import Final, TextIO
 import msgspec
 import yaml
 
+from reporter import __version__
 from reporter.arguments import NARROWEST, PROGRAM, USAGE_STATUS, Parser
 from reporter.cli.configure import ProgramSettings
 from reporter.cli.single_pass import CheckInput, evidence_of, judged, live_input, with_manifests
@@ -36,7 +37,6 @@ from reporter.sinks.junit import report_junit
 from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import changes_text, event_table, report_text
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.version import version
 from reporter.workload.components import with_verdicts
 
 _FOR_PEOPLE: Final = frozenset({"text", "events"})
@@ -122,7 +122,7 @@ def page_of(
     from reporter.sinks.page.document import page_html
     from reporter.sinks.page.view import ReportOrigin
 
-    origin = ReportOrigin(time=about, version=version(), notes=notes, saved=datetime.now(UTC))
+    origin = ReportOrigin(time=about, version=__version__, notes=notes, saved=datetime.now(UTC))
     history = EpisodeHistory.of(report)
     if snapshot is not None and snapshot.known(EVENTS):
         history = history.with_records(records_of(snapshot), report.catalogue, report.now)

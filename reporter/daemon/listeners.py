@@ -159,10 +159,7 @@ def with_page(
         )
 
     async def history(_request: web.Request) -> web.StreamResponse:
-        body = await asyncio.to_thread(page.history)
-        if body is None:
-            return web.json_response({"error": "no pass has ended yet"}, status=503)
-        return web.Response(body=body, content_type="application/json")
+        return server.answer(await asyncio.to_thread(page.history), "no pass has ended yet")
 
     async def file(_request: web.Request, name: str) -> web.StreamResponse:
         return web.Response(

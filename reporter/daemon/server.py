@@ -369,6 +369,21 @@ def health_routes(
     return {"/healthz": route(unhealthy), "/readyz": route(not_ready)}
 
 
+def answer(
+    body: bytes | str | None, missing: str, *, status: int = 503, is_json: bool = True
+) -> web.Response:
+    """Return JSON if the body is bytes, text if it is a text; without a body, what is missing."""
+    match body:
+        case None if is_json:
+            return web.json_response({"error": missing}, status=status)
+        case None:
+            return web.Response(status=status, text=f"{missing}\n")
+        case bytes():
+            return web.Response(body=body, content_type="application/json")
+        case str():
+            return web.Response(text=body)
+
+
 def report_routes(pages: Pages) -> dict[str, Handler]:
     """Return the routes of the report listener, which names the faults of all tenants."""
 
@@ -377,15 +392,7 @@ def report_routes(pages: Pages) -> dict[str, Handler]:
     ) -> Handler:
         async def serve(request: web.Request) -> web.StreamResponse:
             is_json = request.path.startswith("/api/")
-            match render(request):
-                case None if is_json:
-                    return web.json_response({"error": missing}, status=status)
-                case None:
-                    return web.Response(status=status, text=f"{missing}\n")
-                case bytes(body):
-                    return web.Response(body=body, content_type="application/json")
-                case str(text):
-                    return web.Response(text=text)
+            return answer(render(request), missing, status=status, is_json=is_json)
 
         return serve
 

@@ -27,7 +27,7 @@ from reporter.sinks.pod_view import pod_json, pod_text, pod_view
 from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import report_text
 from reporter.snapshot.snapshot import Served
-from reporter.version import commit, version
+from reporter.version import commit
 
 SLOW_PASSES: Final = 3
 """Resyncs without a pass after which the daemon is unhealthy, at least `LEAST_SECONDS`."""
@@ -283,7 +283,7 @@ def _shown(report: Report) -> tuple[object, ...]:
 
 def _draw(state: _State, *, overdue: bool) -> _Drawn:
     about = ReportOrigin(
-        version=version(), leading=state.leading, live=True, lost=state.lost, overdue=overdue
+        version=__version__, leading=state.leading, live=True, lost=state.lost, overdue=overdue
     )
     view = page_view(state.report, about, _history(state))
     return _Drawn(state, overdue, view, _html(view, state.version))

@@ -8,8 +8,9 @@ methods are not used: they never time out, as each request gets an empty `Client
 import asyncio
 import ipaddress
 import os
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -25,7 +26,6 @@ from reporter.catalogue.resources import COMPONENT
 from reporter.kube import errors
 from reporter.kube.clock import ClockOffset
 from reporter.kube.credentials import Credentials, choose_source, library
-from reporter.kube.store import LineStream, keep_alive
 from reporter.model.text import clean
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ class KubeClient:
     @asynccontextmanager
     async def stream(
         self, path: str, *, resource: str, params: Mapping[str, str], idle_seconds: float
-    ) -> AsyncIterator[LineStream]:
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a watch and yield its lines; raises like `request`. After `idle_seconds` without a
         byte the connection counts as lost.
         """
@@ -270,8 +270,8 @@ class KubeClient:
             with errors.mapped(f"watch {path}"):
                 async with asyncio.timeout(REQUEST_SECONDS):
                     answer = await self._open(stack, call)
-                keep_alive(answer)
-            yield LineStream(answer.content)
+                _keep_alive(answer)
+            yield _lines(answer.content)
 
     @asynccontextmanager
     async def pod_proxy(
@@ -403,6 +403,50 @@ async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:
         if len(parts) > most:
             raise errors.AnswerTooLarge(f"the answer has more than {most} bytes")
     return bytes(parts)
+
+
+FRAME_BYTES: Final = 8 * 2**20
+"""Longest watch frame that is read; etcd accepts at most 1.5 MiB (`--max-request-bytes`)."""
+
+_KEEP_ALIVE: Final = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+"""Detects a vanished peer after a minute; aiohttp sets none of these options."""
+
+
+def _keep_alive(response: aiohttp.ClientResponse) -> None:
+    """Turn TCP keep-alive on for the connection of an answer that is still being read."""
+    connection = response.connection
+    transport = connection.transport if connection is not None else None
+    sock = transport.get_extra_info("socket") if transport is not None else None
+    if sock is None:
+        return
+    with suppress(OSError):  # if the connection was just lost, the next read fails
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in _KEEP_ALIVE:
+            if hasattr(socket, option):
+                sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+
+
+async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Yield the complete lines received so far, joined; a clean end of the stream ends the
+    iteration. Raises ConnectionFailed if the stream was cut or idle for too long, and
+    AnswerTooLarge if a line exceeds the limit; the rest cannot be read then.
+    """
+    pending = bytearray()
+    with errors.mapped("watching"):
+        async for chunk in content.iter_any():
+            end = chunk.rfind(b"\n")
+            if len(pending) + (chunk.find(b"\n") if end >= 0 else len(chunk)) > FRAME_BYTES:
+                text = f"watching: a frame has more than {FRAME_BYTES} bytes"
+                raise errors.AnswerTooLarge(text)
+            if end < 0:
+                pending += chunk
+                continue
+            lines = bytes(pending) + chunk[:end]
+            pending = bytearray(chunk[end + 1 :])
+            if lines.strip():
+                yield lines
+    if pending.strip():
+        yield bytes(pending)
 
 
 async def connect(

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import ClassVar, Final
+from typing import Final
 
 import aiohttp
 import msgspec
@@ -145,8 +145,6 @@ class _Status(msgspec.Struct, frozen=True):
     message: str | None = None
     details: _Details | None = None
 
-    STATUS: ClassVar[str] = "Status"
-
 
 def status_error(status: int, body: bytes, retry_after: str | None = None) -> ApiStatusError:
     """Return the exception for an answer that is not a success.
@@ -157,7 +155,7 @@ def status_error(status: int, body: bytes, retry_after: str | None = None) -> Ap
         answer = msgspec.json.decode(body, type=_Status)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         answer = None
-    if answer is None or answer.kind != _Status.STATUS:
+    if answer is None or answer.kind != "Status":
         answer, is_status_object = _Status(kind=""), False
         text = body[:_TEXT_BYTES].decode("utf-8", "replace")
         # A proxy's HTML page is of no use to the reader; its status code is.

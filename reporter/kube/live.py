@@ -446,18 +446,13 @@ class LiveCluster:
 
 
 def _touched(informers: Iterable[AnyInformer]) -> AbstractSet[Key] | None:
-    touched: set[Key] = set()
     # Ask every store, even after a None: the call resets its count.
-    for each in [informer.store.take_touched() for informer in informers]:
-        if each is None:
-            return None
-        touched |= each
-    return touched
+    every = [informer.store.take_touched() for informer in informers]
+    known = [each for each in every if each is not None]
+    return frozenset[Key]().union(*known) if len(known) == len(every) else None
 
 
 def _merged(states: list[ResourceState]) -> ResourceState:
     """Return the combined state of several places: unknown if one of them is unknown."""
-    for state in states:
-        if state.served is Served.UNKNOWN:
-            return state
-    return replace(states[0], confirmed=all(state.confirmed for state in states))
+    unknown = next((state for state in states if state.served is Served.UNKNOWN), None)
+    return unknown or replace(states[0], confirmed=all(state.confirmed for state in states))

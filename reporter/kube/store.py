@@ -1,19 +1,15 @@
-"""The objects of an informer, and the reader of a watch's lines."""
+"""The objects of an informer."""
 
-import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from typing import Final, Generic, TypeAlias, TypeVar
 
-import aiohttp
 import msgspec.inspect
 
 from reporter.kube.decode import FrameType, SharedValues
-from reporter.kube.errors import AnswerTooLarge, mapped
 from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
@@ -212,50 +208,3 @@ def _reads_equal(one: KubeObject, other: KubeObject) -> bool:
         return False
     fields = type(one).__struct_fields__
     return all(getattr(one, name) == getattr(other, name) for name in fields if name != "metadata")
-
-
-FRAME_BYTES: Final = 8 * 2**20
-"""Longest watch frame that is read; etcd accepts at most 1.5 MiB (`--max-request-bytes`)."""
-
-_KEEP_ALIVE: Final = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-"""Detects a vanished peer after a minute; aiohttp sets none of these options."""
-
-
-def keep_alive(response: aiohttp.ClientResponse) -> None:
-    """Turn TCP keep-alive on for the connection of an answer that is still being read."""
-    connection = response.connection
-    transport = connection.transport if connection is not None else None
-    sock = transport.get_extra_info("socket") if transport is not None else None
-    if sock is None:
-        return
-    with suppress(OSError):  # if the connection was just lost, the next read fails
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for option, value in _KEEP_ALIVE:
-            if hasattr(socket, option):
-                sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-
-
-class LineStream:
-    def __init__(self, content: aiohttp.StreamReader) -> None:
-        self._content = content
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the complete lines received so far, joined; a clean end of the stream ends the
-        iteration. Raises ConnectionFailed if the stream was cut or idle for too long, and
-        AnswerTooLarge if a line exceeds the limit; the rest cannot be read then.
-        """
-        pending = bytearray()
-        with mapped("watching"):
-            async for chunk in self._content.iter_any():
-                end = chunk.rfind(b"\n")
-                if len(pending) + (chunk.find(b"\n") if end >= 0 else len(chunk)) > FRAME_BYTES:
-                    raise AnswerTooLarge(f"watching: a frame has more than {FRAME_BYTES} bytes")
-                if end < 0:
-                    pending += chunk
-                    continue
-                lines = bytes(pending) + chunk[:end]
-                pending = bytearray(chunk[end + 1 :])
-                if lines.strip():
-                    yield lines
-        if pending.strip():
-            yield bytes(pending)

@@ -293,7 +293,7 @@ async def test_stream_failures(streaming, part, error):
 async def test_keep_alive_is_on(streaming):
     """The kernel probes the connection of a watch, which itself may be silent for minutes."""
     async with streaming(b"{}\n") as lines:
-        connection = lines._content._protocol
+        connection = lines.ag_frame.f_locals["content"]._protocol
         sock = connection.transport.get_extra_info("socket")
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
 
