@@ -12,6 +12,15 @@ from msgspec import Meta, field
 
 from reporter.model.objects import Annotations, Condition, Conditioned, KubeObject, Metadata, Part
 
+INFERENCESERVICE: Final = "serving.kserve.io/inferenceservice"
+"""Label on all objects of an InferenceService; the value is its name."""
+
+REVISION: Final = "serving.knative.dev/revision"
+"""Label on the pods of a Knative revision; the value is its name."""
+
+COMPONENT: Final = "component"
+"""Label on the pods of a component; the value is its key in `spec`."""
+
 
 class StatusPart(Part, frozen=True, omit_defaults=True):
     """A part of a status as Go writes it: empty fields are omitted.

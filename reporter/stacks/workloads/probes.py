@@ -11,16 +11,10 @@ from reporter.model.subject import Subject
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Scope, evaluated
 from reporter.probes.subjects import StackProbes
+from reporter.served import ways
 from reporter.served.pods import judge_roles
 from reporter.served.role import all_serve, serving_of
 from reporter.served.scaledobjects import judge_scalers
-from reporter.served.ways import (
-    deployment_down,
-    judge_pickers,
-    judge_routes,
-    judge_services,
-    refused_way,
-)
 from reporter.snapshot.trace import Cell, How
 from reporter.stacks.workloads import reasons as w
 from reporter.stacks.workloads.scope import Member, WorkloadScope, models_of
@@ -35,17 +29,17 @@ def probe_ways(scope: WorkloadScope) -> Iterator[Finding]:
     """
     if scope.router is not None and not is_available(scope.router):
         what = "router of its release"
-        yield deployment_down(scope, scope.router, reason=w.ROUTER_NOT_READY, what=what)
-    yield from judge_pickers(scope, scope.ways)
-    yield from judge_routes(scope, scope.ways)
-    yield from judge_services(scope, scope.ways, scope.name)
+        yield ways.deployment_down(scope, scope.router, reason=w.ROUTER_NOT_READY, what=what)
+    yield from ways.judge_pickers(scope, scope.ways)
+    yield from ways.judge_routes(scope, scope.ways)
+    yield from ways.judge_services(scope, scope.ways, scope.name)
     for service, other in scope.shared_services:
         brief = f"selects pods of {other} too"
         text = f"{brief}, which serves another model: requests reach either"
         action = f"Narrow the selector of Service {service.name} to the pods of one model."
         why = Diagnosis("shared-selector", text, brief, action)
         fault = ParentFault(brief, text, WRONG_PORT, diagnosis=why)
-        yield refused_way(scope, r.SERVICES.ref(service), fault, reason=w.ROUTE_NOT_READY)
+        yield ways.refused_way(scope, r.SERVICES.ref(service), fault, reason=w.ROUTE_NOT_READY)
 
 
 def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:
@@ -63,8 +57,8 @@ def probe_serving(scope: WorkloadScope) -> Iterator[ServingEvidence]:
     If a router or a pool does not work, requests may still arrive through a Service of the pods, so
     the model counts as reached.
     """
-    ways = scope.ways
-    yield serving_of(scope.subject, scope.roles, reached=ways.is_picked, routes=ways.routes)
+    reached, routes = scope.ways.is_picked, scope.ways.routes
+    yield serving_of(scope.subject, scope.roles, reached=reached, routes=routes)
 
 
 class WorkloadProbes:

@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import partial
 from itertools import islice, takewhile
 from operator import attrgetter
-from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.objects import Deployment, Pod
@@ -18,15 +17,6 @@ from reporter.snapshot.table import Table
 from reporter.stacks.kserve import objects as api
 from reporter.stacks.kserve.derived.conditions import BEFORE_ALL
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
-
-INFERENCESERVICE: Final = "serving.kserve.io/inferenceservice"
-"""Label on all objects of an InferenceService; the value is its name."""
-
-REVISION: Final = "serving.knative.dev/revision"
-"""Label on the pods of a Knative revision; the value is its name."""
-
-COMPONENT: Final = "component"
-"""Label on the pods of a component; the value is its key in `spec`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +56,7 @@ def facts_of(
     place, predictor = inferenceservice.namespace, api.Component.PREDICTOR
     mode = inferenceservice.named_mode or default_mode
     components = tuple(api.components_of(inferenceservice.spec))
-    sought = belongs_to(inferenceservice.name, INFERENCESERVICE)
+    sought = belongs_to(inferenceservice.name, api.INFERENCESERVICE)
     known = partial(snapshot.absence_known, namespace=place, sought=sought)
     services: dict[api.Component, api.KnativeService] | None = None
     deployments: dict[api.Component, tuple[Deployment, ...]] | None = None
@@ -92,7 +82,7 @@ def facts_of(
         # The newest revision, even while an older one serves.
         of = services.get(predictor)
         newest = of.status.latest_created_revision_name if of else ""
-        pods = snapshot[PODS].labelled(place, REVISION, newest) if newest else ()
+        pods = snapshot[PODS].labelled(place, api.REVISION, newest) if newest else ()
     return InferenceServiceFacts(
         inferenceservice=inferenceservice,
         services=services,

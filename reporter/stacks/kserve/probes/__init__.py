@@ -11,8 +11,7 @@ from reporter.probes.scope import Probe
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.served.pods import switched_off
 from reporter.served.scaledobjects import judge_scalers
-from reporter.stacks.kserve.derived.facts import REVISION
-from reporter.stacks.kserve.objects import INGRESS_READY, Mode
+from reporter.stacks.kserve.objects import INGRESS_READY, REVISION, Mode
 from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_stale
 from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
 from reporter.stacks.kserve.probes.revisions import probe_revisions, probe_traffic

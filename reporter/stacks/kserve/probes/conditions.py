@@ -26,11 +26,7 @@ from reporter.stacks.kserve.derived.conditions import (
     UNKNOWN,
 )
 from reporter.stacks.kserve.derived.derive import FAILED_PASS, STOPPED, differs
-from reporter.stacks.kserve.probes.scope import (
-    GRADUAL,
-    InferenceServiceScope,
-    ServedComponent,
-)
+from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope, ServedComponent
 from reporter.workload.gateway_controllers import unprogrammed
 from reporter.workload.owners import is_false, is_true, last_written, latest, warning_about, words
 

@@ -13,9 +13,8 @@ from reporter.served.pods import faults_of, how_ended, unusual_end
 from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived import derive
 from reporter.stacks.kserve.derived.conditions import REPLICA_FAILURE
-from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
 from reporter.stacks.kserve.derived.revisions import WHOLE
-from reporter.stacks.kserve.objects import Component, FailureInfo
+from reporter.stacks.kserve.objects import COMPONENT, REVISION, Component, FailureInfo
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope, ServedComponent, named
 from reporter.workload.owners import warning_about, words
 from reporter.workload.pod import counts, had_been_ready, is_ready, why_ended

@@ -14,15 +14,7 @@ from reporter.probes.pods import startup_budget
 from reporter.probes.scope import FaultFields, SubjectScope
 from reporter.stacks.kserve import objects as api
 from reporter.stacks.kserve.derived.derive import DerivedInferenceService, derive
-from reporter.stacks.kserve.derived.facts import (
-    COMPONENT,
-    INFERENCESERVICE,
-    REVISION,
-    InferenceServiceFacts,
-    facts_of,
-    made,
-    object_name,
-)
+from reporter.stacks.kserve.derived.facts import InferenceServiceFacts, facts_of, made, object_name
 from reporter.stacks.kserve.derived.revisions import Shown, read_component
 from reporter.stacks.kserve.reasons import KNATIVE_REVISIONS, KNATIVE_SERVICES
 from reporter.workload.owners import is_true, latest
@@ -37,7 +29,7 @@ GRADUAL: Final = "RolloutInProgress"
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceServiceScope(SubjectScope[api.InferenceService]):
-    name_label = INFERENCESERVICE
+    name_label = api.INFERENCESERVICE
 
     @cached_property
     def facts(self) -> InferenceServiceFacts:
@@ -54,14 +46,16 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
         """Its pods of all components and revisions, by name; None if they are unknown."""
         if not self.known(PODS):
             return None
-        return self.snapshot[PODS].labelled(self.place, INFERENCESERVICE, self.name)
+        return self.snapshot[PODS].labelled(self.place, api.INFERENCESERVICE, self.name)
 
     @cached_property
     def revisions(self) -> tuple[api.KnativeRevision, ...] | None:
         """Its Knative revisions; None if they are unknown."""
         if not self.known(KNATIVE_REVISIONS):
             return None
-        return self.snapshot[KNATIVE_REVISIONS].labelled(self.place, INFERENCESERVICE, self.name)
+        return self.snapshot[KNATIVE_REVISIONS].labelled(
+            self.place, api.INFERENCESERVICE, self.name
+        )
 
     def revision(self, name: str) -> api.KnativeRevision | None:
         return next((each for each in self.revisions or () if each.name == name), None)
@@ -118,7 +112,7 @@ class InferenceServiceScope(SubjectScope[api.InferenceService]):
             return pods
         parts = [each.status for each in self.components]
         used = {name for each in parts for name in (each.latest_created_revision, *each.serving())}
-        return tuple(each for each in pods if each.metadata.label(REVISION) in used - {""})
+        return tuple(each for each in pods if each.metadata.label(api.REVISION) in used - {""})
 
     @property
     def starting(self) -> bool:
@@ -217,7 +211,7 @@ class ServedComponent:
     def pods(self) -> tuple[Pod, ...]:
         """Its pods, including pods without a component label."""
         mine = (None, self.kind)
-        return tuple(each for each in self.scope.pods if each.metadata.label(COMPONENT) in mine)
+        return tuple(each for each in self.scope.pods if each.metadata.label(api.COMPONENT) in mine)
 
     @property
     def starts(self) -> bool:
