@@ -118,18 +118,11 @@ class WorkloadScope(SubjectScope[Workload]):
 
     @cached_property
     def ways(self) -> Ways:
-        return Ways(
-            snapshot=self.snapshot,
-            place=self.place,
-            labels=labels_of(self.object),
-            listens=self._listens,
-        )
-
-    @property
-    def _listens(self) -> frozenset[int]:
-        """The ports on its engines' command lines."""
+        """The paths to its pods, whose engines listen on the ports on their command lines."""
         lines = (command_line(template_of(obj)) for _, obj in self.members)
-        return frozenset(int(port) for line in lines for port in _PORT.findall(line))
+        ports = frozenset(int(port) for line in lines for port in _PORT.findall(line))
+        labels = labels_of(self.object)
+        return Ways(snapshot=self.snapshot, place=self.place, labels=labels, listens=ports)
 
     @cached_property
     def shared_services(self) -> tuple[tuple[o.Service, str], ...]:

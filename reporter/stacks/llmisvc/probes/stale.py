@@ -38,10 +38,9 @@ from reporter.workload.owners import is_false, is_true, last_written, latest, sp
 
 def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
     """Return when anything that its status depends on last changed, as far as timestamps show."""
-    found: list[Workload | Gateway | None] = [scope.epp, scope.tokenizer]
+    found: list[Workload | Gateway | Pod | None] = [scope.epp, scope.tokenizer, *scope.pods]
     found += [*(each.workload for each in scope.roles), *map(scope.gateway, scope.parents)]
-    parts: list[Workload | Gateway | Pod] = [each for each in found if each is not None]
-    parts += scope.pods
+    parts = [each for each in found if each is not None]
     pools = (each for each in (scope.pool, scope.former_pool) if each is not None)
     routes: tuple[HttpRoute | InferencePool, ...] = (*scope.routes, *pools)
     entries = (entry for each in routes for entry in each.status.parents or ())
