@@ -282,10 +282,8 @@ def _unusable(snapshot: Snapshot) -> Diagnosis | None:
     for pool in snapshot[NODEPOOLS]:
         for name in ("NodeClassReady", "ValidationSucceeded", "Ready"):
             if found := pool.status.condition(name, "False"):
-                message = detail(found.reason, found.message, _QUOTED_BYTES)
-                return _NOT_READY.of(
-                    NODEPOOLS.ref(pool), pool=pool.name, name=name, message=message
-                )
+                said = detail(found.reason, found.message, _QUOTED_BYTES)
+                return _NOT_READY.of(NODEPOOLS.ref(pool), pool=pool.name, name=name, message=said)
     return None
 
 

@@ -95,11 +95,8 @@ class Demand:
 
     @property
     def keys(self) -> list[str]:
-        asked = (
-            *self.requirements,
-            *(e for t in self.terms or () for e in t.match_expressions or ()),
-        )
-        return list(dict.fromkeys(each.key for each in asked))
+        of_terms = (e for t in self.terms or () for e in t.match_expressions or ())
+        return list(dict.fromkeys(each.key for each in (*self.requirements, *of_terms)))
 
     def is_met(self, node: o.Node) -> bool:
         match self.plugin:

@@ -246,9 +246,8 @@ def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[
         own = "nodes are available" in message or not _WAITS.search(message)
         return refused is not None and own
 
-    members = (
-        (e.metadata.annotation(_GROUP_NAME), e) for e in snapshot[PODS].in_namespace(namespace)
-    )
+    pods = snapshot[PODS].in_namespace(namespace)
+    members = ((each.metadata.annotation(_GROUP_NAME), each) for each in pods)
     return grouped((group, each) for group, each in members if group and is_refused(each))
 
 

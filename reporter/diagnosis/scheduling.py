@@ -270,10 +270,8 @@ class _NodeCheck:
             return False
         first = Counter(found[0].plugin for found in self.unmet.values() if found)
         first[fit.Plugin.LABEL] += self.left_out
-        if any(
-            counts.of(p) != first[p]
-            for p in (fit.Plugin.CORDON, fit.Plugin.TAINT, fit.Plugin.LABEL)
-        ):
+        counted = (fit.Plugin.CORDON, fit.Plugin.TAINT, fit.Plugin.LABEL)
+        if any(counts.of(each) != first[each] for each in counted):
             return False
         free = sum(not each for each in self.unmet.values())
         late = first[fit.Plugin.RESOURCE] + first[fit.Plugin.VOLUME]
@@ -367,9 +365,8 @@ class _NodeCheck:
             node = nodes.get(other.spec.node_name or "")
             if node is None or _revision_of(other) == mine or not _is_older(other, self.pod):
                 continue
-            if dict(other.spec.devices).get(demand.what, 0) >= demand.asks - self.free(
-                node, demand.what
-            ):
+            free = self.free(node, demand.what)
+            if dict(other.spec.devices).get(demand.what, 0) >= demand.asks - free:
                 return other.name
         return ""
 

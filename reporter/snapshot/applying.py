@@ -219,9 +219,8 @@ class _Applying:
         )
         if not self.unsettled and not self.served:
             self.notes.append("The manifests change nothing that is read.")
-        return AppliedManifests(
-            snapshot, frozenset(self.unsettled), tuple(dict.fromkeys(self.notes))
-        )
+        notes = tuple(dict.fromkeys(self.notes))
+        return AppliedManifests(snapshot, frozenset(self.unsettled), notes)
 
 
 def _kind(manifest: Json) -> tuple[str, str, str]:

@@ -59,9 +59,8 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
     """
     expected = frozenset(each.name for each in catalogue.stacks if each.expected or each.shares)
     declared = (each.resource for each in catalogue.declared if each.resource is not None)
-    loader = _Loader(
-        dump_served.Wanted((*catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND), declared)
-    )
+    every = (*catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND)
+    loader = _Loader(dump_served.Wanted(every, declared))
     pages: list[PageFile] = []
     logs: list[LogFile] = []
     header: DumpHeader | None = None

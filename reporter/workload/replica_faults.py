@@ -90,9 +90,7 @@ def pods_ending(
 def _selected(
     selector: LabelSelector | None, namespace: str, snapshot: Snapshot
 ) -> tuple[Pod, ...]:
-    if selector is None:
-        return ()
-    return snapshot[PODS].selected(namespace, selector)
+    return snapshot[PODS].selected(namespace, selector) if selector is not None else ()
 
 
 def newest_failure(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, p.PodFault] | None:

@@ -84,9 +84,8 @@ def histogram(buckets: Points, sums: Points, created: Points) -> Histogram | Non
     ordered = [sorted(part.items()) for part in parts.values()]
     counts = [[count for _, count in part] for part in ordered]
     bounds = {tuple(bound for bound, _ in part) for part in ordered}
-    if len(bounds) != 1 or not all(
-        all(map(_is_count, each)) and each == sorted(each) for each in counts
-    ):
+    rise = (all(map(_is_count, each)) and each == sorted(each) for each in counts)
+    if len(bounds) != 1 or not all(rise):
         return None
     (common,) = bounds
     if common[-1] != math.inf:

@@ -220,18 +220,17 @@ def sample_of(target: Target, scrape: Scrape, objectives: Mapping[Latency, float
     page = scrape.page
     if page is None:
         return Sample(at=scrape.at, target=target, failure=scrape.failure, detail=scrape.detail)
-    endpoints = page.pod.gauge(names.READY_ENDPOINTS)
+    pod, fresh = page.pod, page.pod.gauge(names.READY_ENDPOINTS)
+    endpoints = None if fresh is None else Endpoints(fresh, len(pod.gauges(names.ENDPOINT_QUEUES)))
     return Sample(
         at=scrape.at,
         target=target,
         # The router of vLLM's production-stack uses the engines' metric names but is not an engine.
         known=(page.vllm or page.sglang) and not page.router,
-        process_started=page.pod.gauge(names.PROCESS_START),
-        speed=page.pod.gauge(names.DOWNLOAD_SPEED),
-        remaining=page.pod.gauge(names.DOWNLOAD_REMAINING),
-        endpoints=None
-        if endpoints is None
-        else Endpoints(endpoints, len(page.pod.gauges(names.ENDPOINT_QUEUES))),
+        process_started=pod.gauge(names.PROCESS_START),
+        speed=pod.gauge(names.DOWNLOAD_SPEED),
+        remaining=pod.gauge(names.DOWNLOAD_REMAINING),
+        endpoints=endpoints,
         engines={
             name: _engine(each, objectives, sglang=page.sglang)
             for name, each in (page.engines.items() if not page.router else ())

@@ -78,9 +78,7 @@ class Window:
         A single value is not enough: a long prompt that is processed in chunks yields no tokens for
         a while and changes only the KV cache usage. Values missing on a page are no evidence.
         """
-        return all(
-            len({sign for sign in signs if sign is not None}) <= 1 for signs in self._signs()
-        )
+        return all(len({*signs} - {None}) <= 1 for signs in self._signs())
 
     def slower(self, latency: Latency, seconds: float) -> Slower | None:
         """Return the observations above the smallest bound that is not below `seconds`.
@@ -164,12 +162,8 @@ class History:
             samples, answered = (), None
         sample = shared(sample, samples[-1] if samples else None)
         page = next((each for each in reversed(samples) if each.known), None)
-        if (
-            page is not None
-            and sample.known
-            and (restarted := restarts_between(page, sample)).restarts
-        ):
-            sample = replace(sample, restarts=restarted.restarts, restarted=restarted.engines)
+        if page is not None and sample.known and (new := restarts_between(page, sample)).restarts:
+            sample = replace(sample, restarts=new.restarts, restarted=new.engines)
         samples = (*samples, sample)
         kept = samples[-MOST_SAMPLES - 1 :]
         kept = kept[_left(kept, keep) :]

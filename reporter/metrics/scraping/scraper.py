@@ -384,12 +384,8 @@ class FairSlots:
             self._settle()
 
     def _settle(self) -> None:
-        kept = {
-            name: used
-            for name, used in self._used.items()
-            if used > self._now or name in self._held
-        }
-        self._used = kept
+        used = self._used.items()
+        self._used = {name: at for name, at in used if at > self._now or name in self._held}
 
     def _forget(self, namespace: str, granted: "asyncio.Future[None]") -> None:
         waiting = self._waiting.get(namespace, deque())

@@ -62,9 +62,8 @@ def with_shared_causes(parts: Sequence[Evaluation], snapshot: Snapshot) -> tuple
         return tuple(parts)
     down = {each.related: each.reason for each in every if each.governs}
     for ref, code in shared:
-        behind = (
-            deployment_behind(snapshot, ref.namespace, ref.name) if code == REFUSES_ALL else None
-        )
+        refuses = code == REFUSES_ALL
+        behind = deployment_behind(snapshot, ref.namespace, ref.name) if refuses else None
         if behind is not None and (part := down.get(DEPLOYMENTS.ref(behind))):
             shared[ref, code] = (part, "")
 

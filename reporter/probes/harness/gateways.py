@@ -107,10 +107,8 @@ def _acceptance_fault(gateway: Gateway) -> HarnessFault | None:
 
 
 _LISTENER_FAULTS: Final = (
-    ("Conflicted", "True"),
-    ("ResolvedRefs", "False"),
-    ("Programmed", "False"),
-)
+    ("Conflicted", "True"), ("ResolvedRefs", "False"), ("Programmed", "False"),
+)  # fmt: skip
 _ADDRESS_PENDING: Final = "address pending"
 """Istio's text while the cloud builds the load balancer; other causes have the same reason."""
 

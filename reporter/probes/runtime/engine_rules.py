@@ -194,10 +194,8 @@ def _objective(kind: Latency, settings: EvaluationSettings) -> float:
 
 
 OBJECTIVES: Final = {
-    Latency.TTFT: t.TTFT_SECONDS,
-    Latency.ITL: t.ITL_SECONDS,
-    Latency.E2E: t.E2E_SECONDS,
-}
+    Latency.TTFT: t.TTFT_SECONDS, Latency.ITL: t.ITL_SECONDS, Latency.E2E: t.E2E_SECONDS,
+}  # fmt: skip
 
 
 def _no_progress(window: Window, how_long: str, demand: str = "") -> r.Answer:
@@ -331,9 +329,7 @@ def download_slow(history: History, samples: Samples, settings: EvaluationSettin
     if history.newest.failure is not None:
         return r.NO_PAGE
     pages = _this_start(samples)
-    if any(
-        sample.speed is None or sample.speed >= threshold or not _loads(sample) for sample in pages
-    ):
+    if any(each.speed is None or each.speed >= threshold or not _loads(each) for each in pages):
         return r.CLEAR
     if any(sample.remaining is None or 0 <= sample.remaining <= seconds for sample in pages):
         return r.CLEAR
@@ -357,9 +353,7 @@ def download_stalled(history: History, samples: Samples, settings: EvaluationSet
     if newest.failure is not None:
         return r.NO_PAGE
     pages = _this_start(samples)
-    if any(
-        not _loads(sample) or sample.speed != 0 or sample.remaining != _UNKNOWN for sample in pages
-    ):
+    if any(not _loads(each) or each.speed != 0 or each.remaining != _UNKNOWN for each in pages):
         return r.CLEAR
     if not history.covers(pages, length):
         return r.NOT_COVERED

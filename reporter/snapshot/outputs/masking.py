@@ -202,9 +202,8 @@ def _words_in() -> frozenset[str]:
     paths += [root / name for name in _FILES]
     found = {text for path in paths for text in _of_module(path)}
     for path in (root / "stacks").rglob("*.yaml"):  # kinds that a page of data describes
-        found.update(
-            re.findall(r"[\w./-]+", path.read_text(encoding="utf-8").partition("cannot:")[0])
-        )
+        text = path.read_text(encoding="utf-8").partition("cannot:")[0]
+        found.update(re.findall(r"[\w./-]+", text))
     return frozenset(found | set(_KUBERNETES.split()))
 
 
