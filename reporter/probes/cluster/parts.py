@@ -25,6 +25,7 @@ from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Discovery, Served, Snapshot
 from reporter.workload import components as c
+from reporter.workload.components import may_be_needed
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.owners import declared_workloads, first_there, is_workload_available
 from reporter.workload.replica_faults import MISSING, SCALED_TO_ZERO, WorkloadFault
@@ -159,7 +160,7 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
     """
     every = c.components(scope.settings)
     configured = tuple(each for each in every if is_expected(scope, each))
-    if any(c.may_be_needed(each.needs, scope.snapshot) for each in every if each not in configured):
+    if any(may_be_needed(each.needs, scope.snapshot) for each in every if each not in configured):
         return
     declared = tuple(
         each
