@@ -76,14 +76,13 @@ async def write_status(client: KubeClient, write: StatusWrite) -> ModelServing:
 
 def _body(write: StatusWrite) -> Mapping[str, object]:
     ref = write.object
-    metadata = {"resourceVersion": write.version}
-    if write.method is Method.RELEASE:
-        return {"metadata": metadata, "status": write.status}
-    metadata |= {"name": ref.name, "namespace": ref.namespace}
-    if write.method is Method.REPLACE:
-        metadata["uid"] = ref.uid
-    kind = {"apiVersion": ref.api_version, "kind": ref.kind}
-    return {**kind, "metadata": metadata, "status": write.status}
+    metadata = {"name": ref.name, "namespace": ref.namespace, "uid": ref.uid}
+    return {
+        "apiVersion": ref.api_version,
+        "kind": ref.kind,
+        "metadata": {**metadata, "resourceVersion": write.version},
+        "status": write.status,
+    }
 
 
 class StatusWriter(Outbox[StatusWrite]):
