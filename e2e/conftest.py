@@ -2,91 +2,76 @@
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from e2e.envtest.audit import requests
-from e2e.envtest.binaries import binaries
-from e2e.envtest.commands import Command, helm, kubectl
-from e2e.envtest.control_plane import ControlPlane
+from e2e.envtest.control_plane import control_plane
 from e2e.envtest.release import REPORTER, Release
+from e2e.serving import Serving
 from e2e.stack.api import Api
-from e2e.stack.stack import Stack
-from e2e.stage import Installed, Serving, Stage, named_after
-from tests.daemon.replica import Program
+from e2e.stack.played import PlayedStack
+from e2e.stage import Installed, Stage, named_after
 
 
 @pytest.fixture(name="plane", scope="session")
-def _plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    plane = ControlPlane(binaries(), tmp_path_factory.mktemp("plane"))
-    plane.start()
-    yield plane
-    plane.stop()
+def _plane(tmp_path_factory):
+    with control_plane(tmp_path_factory.mktemp("plane")) as plane:
+        yield plane
     forbidden = [each for each in requests(plane.audit_log) if each.pod and not each.allowed]
     assert forbidden == [], "a replica asked for what the chart does not grant"
 
 
-@pytest.fixture(name="kubeconfig", scope="session")
-def _kubeconfig(plane: ControlPlane) -> Path:
-    return plane.admin.write_kubeconfig(plane.folder / "admin.yaml")
+@pytest.fixture(name="absent", scope="session")
+def _absent(plane):
+    """A release in a namespace of its own, not installed yet."""
+    return Release.on(plane, "status", "status-system")
 
 
 @pytest.fixture(name="kubectl", scope="session")
-def _kubectl(plane: ControlPlane, kubeconfig: Path) -> Command:
-    return kubectl(plane.binaries.kubectl, kubeconfig)
+def _kubectl(absent):
+    return absent.kubectl
 
 
 @pytest.fixture(name="helm", scope="session")
-def _helm(kubeconfig: Path) -> Command:
-    return helm(kubeconfig)
+def _helm(absent):
+    return absent.helm
 
 
 @pytest.fixture(name="release", scope="session")
-def _release(
-    plane: ControlPlane, helm: Command, kubectl: Command, tmp_path_factory: pytest.TempPathFactory
-) -> Release:
-    """The chart with its own values, in a namespace of its own."""
-    folder = tmp_path_factory.mktemp("release")
-    release = Release("status", "status-system", helm, kubectl, plane.admin, folder)
-    asyncio.run(release.install(REPORTER))
-    return release
+def _release(absent):
+    """The chart with its own values."""
+    asyncio.run(absent.install(REPORTER))
+    return absent
 
 
 @pytest.fixture(name="stage")
-async def _stage(plane: ControlPlane, kubectl: Command) -> AsyncIterator[Stage]:
-    async with Api(plane.admin) as api, Stack(api) as stack:
-        await stack.install_shared()
-        stage = Stage(api, stack, kubectl)
+async def _stage(plane, kubectl):
+    async with Api(plane.admin) as api:
+        stage = Stage(api, PlayedStack(api), kubectl)
+        await stage.stack.install_shared()
         yield stage
         await stage.forget()
 
 
 @pytest.fixture(name="workload")
-async def _workload(stage: Stage, request: pytest.FixtureRequest) -> str:
+async def _workload(stage, request):
     """A workload namespace of the test's own: two models behind a Gateway."""
     return await stage.workload(named_after(request.node.name))
 
 
 @pytest.fixture(name="serving")
-async def _serving(stage: Stage, request: pytest.FixtureRequest) -> AsyncIterator[Serving]:
-    """A namespace of the test's own where Kthena's controller manages ModelServings."""
-    async with Serving(stage, named_after(request.node.name)) as serving:
-        yield serving
+async def _serving(stage, request):
+    """A namespace of the test's own where Kthena's controller manages a ModelServing."""
+    return await Serving(stage, named_after(request.node.name)).install()
 
 
 @pytest.fixture(name="another")
-async def _another(
-    release: Release, stage: Stage
-) -> AsyncIterator[Callable[..., Awaitable[tuple[Release, str]]]]:
+async def _another(release, stage):
     """A function that installs another release: `await another("name", chart, values)` -> notes."""
-    made: list[Release] = []
+    made = []
 
-    async def install(
-        name: str, chart: Path, values: dict[str, object] | None = None
-    ) -> tuple[Release, str]:
+    async def install(name, chart, values=None):
         fresh = dataclasses.replace(release, name=name, namespace=name)
         made.append(fresh)
         stage.namespaces.append(name)
@@ -98,18 +83,14 @@ async def _another(
 
 
 @pytest.fixture(name="replica")
-async def _replica(
-    stage: Stage, release: Release
-) -> AsyncIterator[Callable[..., Awaitable[Installed]]]:
+async def _replica(stage, release):
     """A function that starts a replica of the release: `await replica("a", resync_seconds=5)`.
 
     By default it is quick: no grace, a pass per second.
     """
-    replicas: list[Installed] = []
+    replicas = []
 
-    async def start(
-        name: str = "replica-a", *, release: Release = release, **settings: Any
-    ) -> Installed:
+    async def start(name="replica-a", *, release=release, **settings):
         replica = Installed(release, name, **settings)
         replicas.append(replica)
         return await replica.start()
@@ -119,21 +100,13 @@ async def _replica(
         await replica.stop()
 
 
-@pytest.fixture(name="powerless")
-async def _powerless(
-    release: Release, tmp_path: Path
-) -> AsyncIterator[Callable[..., Awaitable[Program]]]:
-    """A function that returns a replica with the release's rights and settings of its own."""
-    made: list[Program] = []
+@pytest.fixture(name="as_account")
+def _as_account(plane, kubectl, tmp_path):
+    """A function that writes a ServiceAccount's kubeconfig: `as_account("namespace", "name")`."""
 
-    async def make(**settings: Any) -> Program:
-        account = (await release.container()).account
-        token = release.kubectl("create", "token", account, "-n", release.namespace).strip()
-        access = dataclasses.replace(release.admin, token=token)
-        kubeconfig = access.write_kubeconfig(tmp_path / "powerless.yaml")
-        made.append(Program(kubeconfig, "powerless", **settings))
-        return await made[0].start()
+    def write(namespace, name):
+        token = kubectl("create", "token", name, "-n", namespace).strip()
+        access = dataclasses.replace(plane.admin, token=token)
+        return access.write_kubeconfig(tmp_path / f"{name}.yaml")
 
-    yield make
-    for each in made:
-        await each.stop()
+    return write

@@ -1,4 +1,4 @@
-"""What tests share: the cluster with its faults and our Events, replicas as installed, ModelServings."""
+"""What tests share: the cluster with its faults and our Events, and replicas as installed."""
 
 import asyncio
 import re
@@ -10,12 +10,9 @@ from typing import Any, Final, Self
 from e2e.envtest.commands import Command
 from e2e.envtest.release import Release
 from e2e.stack.api import Api, unless_gone
-from e2e.stack.controller import Key
-from e2e.stack.kthena import MANAGER, MODELSERVINGS, Kthena
 from e2e.stack.stack import Stack
 from lab.demo import sample_stack
-from lab.demo.modelserving import NAME, modelserving
-from lab.sandbox.objects import Object, name_of
+from lab.sandbox.objects import name_of
 from lab.sandbox.workloads import is_ready
 from tests.daemon.replica import Program, until
 from tests.daemon.stage import COMPONENT, key_of, state_of
@@ -85,11 +82,7 @@ def without_change(message: str) -> str:
 class Stage:
     """What a test does to the cluster, and what it sees of our Events.
 
-    Attributes:
-        api: the API server with an admin's rights.
-        stack: the sample stack and its played controllers.
-        kubectl: with an admin's rights.
-        namespaces: workload namespaces that the test has created.
+    Its namespaces are those that the test has created.
     """
 
     api: Api
@@ -152,82 +145,3 @@ class Stage:
             "DELETE", f"/api/v1/namespaces/{EVENT_NAMESPACE}/events", labelSelector=OURS
         )
         await unless_gone(self.api.delete(LEASES, COMPONENT, namespace=EVENT_NAMESPACE))
-
-
-_SYSTEM: Final = "kthena-system"
-
-
-class Serving:
-    """The ModelServing of the demo in a namespace of its own, while entered."""
-
-    def __init__(self, stage: Stage, namespace: str) -> None:
-        self.namespace = namespace
-        self.key = Key(namespace, NAME)
-        self.subject = f"modelserving/{namespace}/{NAME}"
-        self.kthena = Kthena(stage.api)
-        self._stage = stage
-
-    async def __aenter__(self) -> Self:
-        for each in (self.namespace, _SYSTEM):
-            await self._stage.namespace(each)
-        await self._stage.api.apply(
-            sample_stack.controller(_SYSTEM, MANAGER, image="kthena", labels={"app": MANAGER})
-        )
-        await self._stage.stack.settled(_SYSTEM)
-        self.kthena.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.kthena.stop()
-
-    async def create(self, **spec: Any) -> Object:
-        """Create the ModelServing and wait until its pods are ready."""
-        wanted = modelserving()
-        wanted["metadata"]["namespace"] = self.namespace
-        wanted["spec"] |= spec
-        made = await self._stage.api.create(wanted)
-        await self.settled()
-        return made
-
-    async def settled(self) -> None:
-        """Wait until Kthena and the kubelets have no work left."""
-
-        async def at_rest() -> bool:
-            self.kthena.check()
-            return await self.kthena.at_rest(self.key)
-
-        await until(at_rest, f"{self.key} is at rest; {self.kthena.trouble}")
-
-    async def get(self) -> Object:
-        found = await self._stage.api.get(MODELSERVINGS, NAME, namespace=self.namespace)
-        assert found is not None
-        return found
-
-    async def status(self) -> Object:
-        return (await self.get()).get("status") or {}
-
-    async def roles(self) -> dict[str, str]:
-        """`roleStatuses` in short: `<group>/<role ID>` and the state."""
-        return {
-            f"{each['servingGroupName']}/{each['roleID']}": each["status"]
-            for each in (await self.status()).get("roleStatuses") or ()
-        }
-
-    async def patch(self, **spec: Any) -> None:
-        await self._stage.api.patch(MODELSERVINGS, NAME, {"spec": spec}, namespace=self.namespace)
-
-    async def shows(self, roles: dict[str, str]) -> None:
-        """Wait until `roleStatuses` is as given."""
-
-        async def as_wanted() -> bool:
-            found = await self.roles()
-            assert found == roles, found
-            return True
-
-        await until(as_wanted, f"roleStatuses are {roles}")
-
-
-def running(groups: int = 2, decode: int = 2) -> dict[str, str]:
-    """Return the roles of that many groups, in order, all Running."""
-    ids = ["prefill-0", *(f"decode-{each}" for each in range(decode))]
-    return {f"{NAME}-{group}/{each}": "Running" for group in range(groups) for each in ids}

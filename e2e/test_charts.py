@@ -1,6 +1,5 @@
 """The charts on the real API server: accepted, installed, and right for their daemon."""
 
-import dataclasses
 import json
 import re
 import shlex
@@ -93,14 +92,12 @@ async def test_two_releases_stand_side_by_side_and_one_leads(stage, another, rep
     assert [await leader.leads(), await standby.leads()] == [True, False]
 
 
-async def test_viewer_may_read_the_events_and_nothing_else(another, kubectl, plane, tmp_path):
+async def test_viewer_may_read_the_events_and_nothing_else(another, kubectl, plane, as_account):
     """The Role for those who may see the reporter's Events."""
     subject = {"kind": "ServiceAccount", "name": "default", "namespace": "viewers"}
     await another("viewers", REPORTER, {"viewer": {"subjects": [subject]}})
     kubectl("-n", "viewers", "create", "serviceaccount", "default")
-    token = kubectl("-n", "viewers", "create", "token", "default").strip()
-    viewer = dataclasses.replace(plane.admin, token=token)
-    theirs = kubectl_of(plane.binaries.kubectl, viewer.write_kubeconfig(tmp_path / "viewer.yaml"))
+    theirs = kubectl_of(plane.binaries.kubectl, as_account("viewers", "default"))
     theirs("-n", "kube-system", "get", "events")
     for forbidden in ("pods", "configmaps", "leases"):
         assert "Forbidden" in theirs.run("-n", "kube-system", "get", forbidden).stderr

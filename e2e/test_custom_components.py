@@ -7,7 +7,7 @@ from e2e.envtest.audit import granted, requests, unused
 from e2e.envtest.release import REPORTER
 from e2e.stack.sample import OPEN, definition
 from e2e.stage import without_change
-from tests.daemon.replica import until
+from tests.daemon.replica import Program, until
 
 PLACE = "vectors"
 STATEFULSETS, DAEMONSETS = "statefulsets.apps", "daemonsets.apps"
@@ -36,6 +36,7 @@ WIDGET = {
     },
 }  # fmt: skip
 COMPONENTS = [STORE, AGENT, CRD, WIDGET]
+WIDGET_CRD = definition(WIDGETS, "Widget", ["v1"], OPEN)
 
 TEMPLATE = {
     "metadata": {"labels": {"app": "own"}},
@@ -64,17 +65,7 @@ async def agent_runs_on(stage, nodes: int) -> None:
         "numberMisscheduled": 0, "numberReady": nodes, "numberAvailable": nodes,
         "numberUnavailable": 2 - nodes, "observedGeneration": 1,
     }  # fmt: skip
-    await stage.stack.status(DAEMONSETS, PLACE, "agent", status=status)
-
-
-async def install_crd(stage) -> None:
-    await stage.api.apply(definition(WIDGETS, "Widget", ["v1"], OPEN))
-
-    async def served():
-        resources = await stage.api.resources(fresh=True)
-        return any(each.name == WIDGETS for each in resources)
-
-    await until(served, f"{WIDGETS} is served")
+    await stage.api.status(DAEMONSETS, PLACE, "agent", status=status)
 
 
 @pytest.fixture(name="installed")
@@ -85,7 +76,7 @@ async def _installed(stage):
     await stage.stack.settled(PLACE)
     await stage.api.apply(owner("DaemonSet", "agent"))
     await agent_runs_on(stage, 2)
-    await install_crd(stage)
+    await stage.stack.serve([WIDGET_CRD])
     yield
     served = {each.name for each in await stage.api.resources(fresh=True)}
     if WIDGETS in served:
@@ -119,6 +110,7 @@ async def test_statefulset(stage, watching):
 
     patch = {"spec": {"replicas": 0}}
     await stage.api.patch(STATEFULSETS, "qdrant", patch, namespace=PLACE)
+    await stage.stack.settled(PLACE)
     down = "StatefulSet vectors/qdrant is down: scaled to zero"
 
     async def says_down():
@@ -127,6 +119,7 @@ async def test_statefulset(stage, watching):
     await until(says_down, "it is down")
     assert await stage.firing() == {key}
     await stage.api.patch(STATEFULSETS, "qdrant", {"spec": {"replicas": 2}}, namespace=PLACE)
+    await stage.stack.settled(PLACE)
     over = await stage.told(*key, state="over")
     assert over["metadata"]["uid"] == event["metadata"]["uid"]
 
@@ -141,7 +134,7 @@ async def test_crd_that_is_missing_and_installed(stage, watching):
         "provides it"
     )
     assert event["involvedObject"]["name"] == WIDGETS
-    await install_crd(stage)
+    await stage.stack.serve([WIDGET_CRD])
     await stage.told(*key, state="over")
 
 
@@ -164,17 +157,26 @@ async def test_what_the_chart_grants_is_what_is_asked_for(plane, kubectl, watchi
     assert unused(grants, seen) == set()
 
 
-async def test_without_the_rights_it_says_which_are_missing(stage, installed, powerless, tmp_path):
+async def test_without_the_rights_it_says_which_are_missing(
+    stage, installed, release, as_account, tmp_path
+):
     """Where operators look; an unreadable resource is not a fault, and the cluster is not ready."""
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump({"custom-components": [STORE, WIDGET]}))
-    daemon = await (await powerless(config=str(config))).ready()
-    event = await stage.told("clusterStatusUnknown", "cluster")
-    assert event["message"].startswith("Permission: ")
-    assert "widgets.example.com" in event["message"]
-    assert "kubectl create clusterrole status-reporter-reads --verb=list,watch" in event["message"]
-    await daemon.passes(2)
-    assert await daemon.dispositions() == {("clusterStatusUnknown", "cluster"): "firing"}
-    assert not await stage.events(("clusterReady", "cluster"))
-    unknown = {each["resource"]: each["cause"] for each in (await daemon.report())["unknown"]}
-    assert unknown == {WIDGETS: "forbidden"}
+    account = (await release.container()).account
+    kubeconfig = as_account(release.namespace, account)
+    daemon = await Program(kubeconfig, "powerless", config=str(config)).start()
+    try:
+        await daemon.ready()
+        event = await stage.told("clusterStatusUnknown", "cluster")
+        assert event["message"].startswith("Permission: ")
+        assert "widgets.example.com" in event["message"]
+        rights = "kubectl create clusterrole status-reporter-reads --verb=list,watch"
+        assert rights in event["message"]
+        await daemon.passes(2)
+        assert await daemon.dispositions() == {("clusterStatusUnknown", "cluster"): "firing"}
+        assert not await stage.events(("clusterReady", "cluster"))
+        unknown = {each["resource"]: each["cause"] for each in (await daemon.report())["unknown"]}
+        assert unknown == {WIDGETS: "forbidden"}
+    finally:
+        await daemon.stop()

@@ -1,8 +1,6 @@
-"""Events as the API server accepts them and kubectl shows them; and a muted fault, which has none."""
+"""Events as the API server accepts them and kubectl shows them."""
 
 import json
-
-from tests.daemon.replica import until
 
 KAITO = ("clusterKaitoControllerNotReady", "cluster")
 LIMIT = 1024
@@ -113,42 +111,3 @@ async def test_kubectl_shows_what_the_docs_promise(stage, workload, replica, kub
     of_namespace = kubectl("-n", "kube-system", "events", "--for", "namespace/kaito-system")
     assert "clusterBBRNotReady" in of_namespace
     assert f"namespace/{workload}" not in of_namespace
-
-
-KAITO_SYSTEM = "kaito-system"
-CONTROLLER = "kaito-workspace"
-MODEL = "llama-3-1-8b"
-MUTE = "status-reporter.io/mute"
-
-
-async def test_muted_and_told_again(stage, replica):
-    """Its Event is over while it is muted; report, page and metrics still show it and its mute."""
-    daemon = await replica()
-    await stage.stack.scale(KAITO_SYSTEM, CONTROLLER, 0)
-    event = await stage.told(*KAITO)
-    place = ("-n", KAITO_SYSTEM, "deployment", CONTROLLER)
-    stage.kubectl("annotate", *place, f"{MUTE}={KAITO[0]}")
-    over = await stage.told(*KAITO, state="over")
-    assert over["metadata"]["uid"] == event["metadata"]["uid"]
-
-    async def muted():
-        found = (await daemon.report())["findings"]
-        return [each for each in found if each["disposition"] == "muted"]
-
-    (finding,) = await until(muted, "the fault is muted")
-    assert (finding["reason"], finding["subject"]) == KAITO
-    (mute,) = finding["mutes"]
-    assert (mute["object"]["kind"], mute["object"]["name"]) == ("Deployment", CONTROLLER)
-    assert mute["until"] is None
-    _, page = await daemon.get("report", "/")
-    assert f"muted on Deployment {KAITO_SYSTEM}/{CONTROLLER}" in page
-    labels = {"reason": KAITO[0], "layer": "cluster"}
-    assert await daemon.metric("findings", **labels, disposition="muted") == 1
-    assert await daemon.metric("findings", **labels, disposition="firing") == 0
-    await daemon.passes(2)
-    assert await stage.firing() == set()
-    assert not await stage.events(("clusterReady", "cluster"), state="firing")
-
-    stage.kubectl("annotate", *place, f"{MUTE}-")
-    again = await stage.told(*KAITO)
-    assert again["metadata"]["uid"] == event["metadata"]["uid"]

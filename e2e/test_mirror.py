@@ -1,6 +1,7 @@
 """Our Events on the objects of workloads, on the real API server, with the chart's permissions."""
 
 import pytest
+import yaml
 
 from e2e.envtest.audit import Grant, granted, requests, unused
 from e2e.envtest.release import REPORTER
@@ -30,21 +31,16 @@ def _mirroring(another, replica):
     return start
 
 
-@pytest.fixture(name="mirrors")
-def _mirrors(stage):
-    """Return a function for the mirrors on a model: of a reason, in a state, or all."""
-
-    async def find(namespace, reason="", state=""):
-        found = await stage.api.items("events", namespace=namespace, selector=LABEL)
-        return [
-            each
-            for each in found
-            if reason in ("", each["reason"])
-            and each["involvedObject"]["name"] == MODEL
-            and state in ("", each["metadata"]["labels"][LABEL])
-        ]
-
-    return find
+async def mirrors(stage, namespace, reason="", state=""):
+    """Return the mirrors on a model: of a reason, in a state, or all."""
+    found = await stage.api.items("events", namespace=namespace, selector=LABEL)
+    return [
+        each
+        for each in found
+        if reason in ("", each["reason"])
+        and each["involvedObject"]["name"] == MODEL
+        and state in ("", each["metadata"]["labels"][LABEL])
+    ]
 
 
 @pytest.fixture(name="asked")
@@ -55,10 +51,10 @@ def _asked(plane):
     """
     start = plane.audit_log.stat().st_size
 
-    def since(after=start):
+    def since():
         return [
             each
-            for each in requests(plane.audit_log, since=after)
+            for each in requests(plane.audit_log, since=start)
             if each.user.startswith("system:serviceaccount:")
             and each.resource == "events"
             and each.namespace != "kube-system"
@@ -76,20 +72,22 @@ async def told(stage, namespace):
     return await stage.told(PULL, f"inferenceset/{namespace}/{MODEL}")
 
 
-async def mirrored(mirrors, namespace, reason, state="firing"):
-    (found,) = await until(lambda: mirrors(namespace, reason, state), f"{reason} is mirrored")
+async def mirrored(stage, namespace, reason, state="firing"):
+    (found,) = await until(
+        lambda: mirrors(stage, namespace, reason, state), f"{reason} is mirrored"
+    )
     return found
 
 
 async def test_kubectl_describe_tells_the_owner_of_a_model(
-    stage, workload, mirroring, mirrors, asked, plane, kubectl
+    stage, workload, mirroring, asked, plane, kubectl
 ):
     """The chart grants `create` and `patch`; both are needed, and no Event is read."""
     start = plane.audit_log.stat().st_size
     daemon, release = await mirroring()
     await pull(stage, workload)
     event = await told(stage, workload)
-    mirror = await mirrored(mirrors, workload, PULL)
+    mirror = await mirrored(stage, workload, PULL)
     same = ("type", "reason", "message", "source", "reportingComponent", "eventTime", "action")
     assert [mirror[each] for each in same] == [event[each] for each in same]
 
@@ -100,9 +98,9 @@ async def test_kubectl_describe_tells_the_owner_of_a_model(
     assert event["message"] in line
 
     await pull(stage, workload, fails=False)
-    over = await mirrored(mirrors, workload, PULL, "over")
+    over = await mirrored(stage, workload, PULL, "over")
     assert over["metadata"]["uid"] == mirror["metadata"]["uid"]
-    await until(lambda: mirrors(workload, READY), "ready again")
+    await until(lambda: mirrors(stage, workload, READY), "ready again")
     assert {each.verb for each in asked()} == {"patch"}
     assert all(each.allowed and each.code < 300 for each in asked())
 
@@ -115,21 +113,24 @@ async def test_kubectl_describe_tells_the_owner_of_a_model(
     assert unused(everywhere, requests(plane.audit_log, await release.user(), since=start)) == set()
 
 
-async def test_a_quiet_cluster_is_left_alone(stage, workload, mirroring, mirrors, asked, plane):
-    """The Event is refreshed at each resync, but not its mirror."""
-    daemon, _ = await mirroring()
-    await pull(stage, workload)
-    event = await told(stage, workload)
-    await mirrored(mirrors, workload, PULL)
-    await daemon.passes(2)  # mirrors of other Events may follow
-    quiet = plane.audit_log.stat().st_size
-
-    async def counted_on():
-        return (await told(stage, workload))["count"] >= event["count"] + 5
-
-    await until(counted_on, "the Event is refreshed")
-    await daemon.passes(2)
-    assert asked(quiet) == []
+POLICY = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-events}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [''], apiVersions: [v1], resources: [events], operations: [CREATE, UPDATE]}
+  validations: [{expression: 'false', reason: REASON, message: no Events here}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-events}
+spec:
+  policyName: no-events
+  validationActions: [Deny]
+  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}}
+"""
 
 
 @pytest.fixture(name="policy")
@@ -137,39 +138,14 @@ async def _policy(stage, workload):
     """A function that lets the cluster refuse the workload's Events: `await policy("Invalid")`."""
     made = []
 
-    async def create(kind, spec):
-        head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind}
-        await stage.api.create({**head, "metadata": {"name": "no-events"}, "spec": spec})
-        made.append(f"{kind.lower()}s".replace("policys", "policies"))
-
     async def refuse(reason):
-        events = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["events"]}
-        rules = [{**events, "operations": ["CREATE", "UPDATE"]}]
-        message = "no Events here"
-        await create(
-            "ValidatingAdmissionPolicy",
-            {
-                "matchConstraints": {"resourceRules": rules},
-                "validations": [{"expression": "false", "reason": reason, "message": message}],
-            },
-        )
-        selector = {"matchLabels": {"kubernetes.io/metadata.name": workload}}
-        await create(
-            "ValidatingAdmissionPolicyBinding",
-            {
-                "policyName": "no-events",
-                "validationActions": ["Deny"],
-                "matchResources": {"namespaceSelector": selector},
-            },
-        )
+        text = POLICY.replace("REASON", reason).replace("NAMESPACE", workload)
+        made.extend([await stage.api.create(each) for each in yaml.safe_load_all(text)])
+        probe = {"apiVersion": "v1", "kind": "Event"}
+        probe["metadata"] = {"generateName": "x", "namespace": workload}
+        probe["involvedObject"] = {"kind": "Pod", "namespace": workload}
 
         async def is_in_force():
-            probe = {
-                "apiVersion": "v1",
-                "kind": "Event",
-                "metadata": {"generateName": "x", "namespace": workload},
-            }
-            probe["involvedObject"] = {"kind": "Pod", "namespace": workload}
             try:
                 await stage.api.create(probe)
             except ApiError as error:
@@ -179,13 +155,13 @@ async def _policy(stage, workload):
         await until(is_in_force, "the policy is in force")
 
     yield refuse
-    for plural in reversed(made):
-        await stage.api.delete(f"{plural}.admissionregistration.k8s.io", "no-events")
+    for each in reversed(made):
+        await stage.api.delete((await stage.api.resource_of(each)).name, "no-events")
 
 
 @pytest.mark.parametrize("reason", CODES)
 async def test_a_namespace_that_takes_no_events_costs_nobody_else_anything(
-    stage, workload, mirroring, mirrors, asked, policy, reason
+    stage, workload, mirroring, asked, policy, reason
 ):
     """It is logged once; Events in kube-system and other mirrors are still written."""
     roomy = await stage.workload(f"{workload[:30]}-roomy")
@@ -194,7 +170,7 @@ async def test_a_namespace_that_takes_no_events_costs_nobody_else_anything(
     for namespace in (workload, roomy):
         await pull(stage, namespace)
         await told(stage, namespace)
-    await mirrored(mirrors, roomy, PULL)
+    await mirrored(stage, roomy, PULL)
 
     async def refused():
         return await daemon.metric("mirror_writes_total", outcome="refused")
@@ -203,25 +179,7 @@ async def test_a_namespace_that_takes_no_events_costs_nobody_else_anything(
     (line,) = daemon.lines("mirror_not_written")
     assert line["namespace"] == workload
     assert "no Events here" in line["error"]
-    assert await mirrors(workload) == []
+    assert await mirrors(stage, workload) == []
     tries = [each for each in asked() if each.namespace == workload]
     assert len(tries) <= 3
     assert {each.code for each in tries} == {CODES[reason]}
-
-
-async def test_without_the_right_it_says_what_is_missing(
-    stage, workload, powerless, mirrors, asked
-):
-    """Clearly, once for each namespace, and without endless retries."""
-    await pull(stage, workload)
-    daemon = await (await powerless(mirror_to_workload=True)).ready()
-    await told(stage, workload)
-    (line,) = await until(lambda: daemon.lines("mirrors_forbidden"), "it is said")
-    assert (line["level"], line["namespace"]) == ("error", workload)
-    assert 'cannot patch resource "events"' in line["error"]
-    assert "mirrorToWorkload=true" in line["hint"]
-    await daemon.passes(4)
-    assert len(daemon.lines("mirrors_forbidden")) == 1
-    assert await mirrors(workload) == []
-    assert len(asked()) <= 3
-    assert await daemon.metric("mirror_namespaces_refusing") == 1

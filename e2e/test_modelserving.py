@@ -3,16 +3,14 @@
 Others write it too: completely, concurrently, or without the field.
 """
 
-import asyncio
 import json
 
 import pytest
 
 from e2e.envtest.audit import granted, requests, unused
 from e2e.envtest.release import REPORTER
-from e2e.stack.kthena import MODELSERVINGS
+from e2e.serving import MODELSERVINGS, running
 from e2e.stack.stack import CRDS
-from e2e.stage import running
 from lab.demo.modelserving import NAME, modelserving
 from lab.simulation.kthena import ModelServingWorld, plan
 from reporter.stacks.kthena import reasons as m
@@ -80,7 +78,6 @@ async def test_full_status_follows_the_groups_with_the_rights_of_the_chart(
     for each in roles:
         each["entryTemplate"]["spec"]["containers"][0]["image"] = IMAGE
     await serving.patch(template={"roles": roles})
-    await serving.settled()
     await stage.api.delete("pods", f"{NAME}-0-prefill-0-1", namespace=serving.namespace)
     await serving.settled()
     await serving.shows(running(3))
@@ -109,9 +106,7 @@ async def test_full_status_follows_the_groups_with_the_rights_of_the_chart(
 async def test_roles_mode_owns_the_roles_and_leaves_the_rest_alone(stage, serving, owner, ours):
     await owner("roles")
     await serving.create(replicas=1)
-    await stage.stack.status(
-        MODELSERVINGS, serving.namespace, NAME, status={"availableReplicas": 7}
-    )
+    await stage.api.status(MODELSERVINGS, serving.namespace, NAME, status={"availableReplicas": 7})
     await serving.shows(running(1))
     await serving.patch(replicas=2)
     await serving.shows(running(2))
@@ -127,25 +122,12 @@ async def test_roles_mode_owns_the_roles_and_leaves_the_rest_alone(stage, servin
     assert {each.verb for each in ours()} == {"patch"}
 
 
-@pytest.mark.parametrize("mode", ["full", "roles"])
-async def test_nothing_is_written_while_nothing_changes(stage, serving, owner, ours, plane, mode):
-    daemon, _ = await owner(mode)
-    await serving.create()
-    await serving.shows(running())
-    await stage.told(m.READY, serving.subject, state="over")
-    await daemon.passes(3)
-    quiet = plane.audit_log.stat().st_size
-    await daemon.passes(6)
-    written = [each for each in ours("", after=quiet) if "leases" not in each.resource]
-    assert written == []
-
-
 @pytest.mark.parametrize(("mode", "verb"), [("full", "update"), ("roles", "patch")])
 async def test_what_the_chart_grants_on_statuses_is_what_is_used(
-    stage, serving, owner, ours, mode, verb
+    stage, serving, owner, ours, plane, mode, verb
 ):
-    """One verb on the status of both possible groups of ModelServings, and nothing else."""
-    _, release = await owner(mode)
+    """One verb on the status of both groups of ModelServings; nothing while nothing changes."""
+    daemon, release = await owner(mode)
     await serving.create(replicas=1)
     await serving.shows(running(1))
     former = modelserving() | {"apiVersion": f"{FORMER.partition('.')[2]}/v1alpha1"}
@@ -167,67 +149,13 @@ async def test_what_the_chart_grants_on_statuses_is_what_is_used(
     assert {each.verb for each in grants - statuses} == {"list", "watch"}
     await until(lambda: not unused(statuses, ours("")), "the writes are on record")
     assert all(each.allowed for each in ours(""))
+    await daemon.passes(3)
+    quiet = plane.audit_log.stat().st_size
+    await daemon.passes(6)
+    assert [each for each in ours("", after=quiet) if "leases" not in each.resource] == []
 
 
-async def test_the_chart_brings_the_crd(stage, serving, another, replica):
-    """`modelServing.crd.install`: nothing else has to install it, and the field is included."""
-    await stage.stack.remove_crd(MODELSERVINGS)
-    values = {"modelServing": {"status": "full", "crd": {"install": True}}}
-    release, notes = await another("ms-crd", REPORTER, values)
-    assert "was installed" in notes
-    try:
-        daemon = await replica(release=release)
-        await daemon.ready()
-        await serving.create(replicas=1)
-        await serving.shows(running(1))
-    finally:
-        # The release leaves it behind; the next test must find the stack's own CRD.
-        await stage.stack.remove_crd(MODELSERVINGS)
-
-
-MODES = pytest.mark.parametrize("mode", ["full", "roles"])
-
-
-async def test_conflicts_are_answered_from_fresh_state(stage, serving, owner, ours):
-    """Somebody writes the object all the time; our writes carry the version they are based on."""
-    daemon, _ = await owner()
-    await serving.create(replicas=1)
-    await serving.shows(running(1))
-
-    async def disturb():
-        number = 0
-        while True:
-            number += 1
-            patch = {"metadata": {"annotations": {"number": str(number)}}}
-            await stage.api.patch(MODELSERVINGS, NAME, patch, namespace=serving.namespace)
-
-    disturbing = [asyncio.create_task(disturb()) for _ in range(4)]
-    try:
-        pod = f"{NAME}-0-decode-0-0"
-        ready = True
-
-        async def conflicted():
-            nonlocal ready
-            ready = not ready
-            if ready:
-                await stage.stack.pod_ready(serving.namespace, pod)
-            else:
-                await stage.stack.pod_waiting(serving.namespace, pod, ("ContainerCreating", ""))
-            await daemon.passes(1)
-            return any(each.code == 409 for each in ours())
-
-        await until(conflicted, "a write met a conflict")
-    finally:
-        for each in disturbing:
-            each.cancel()
-    await stage.stack.pod_ready(serving.namespace, pod)
-    await serving.shows(running(1))
-    assert {each.code for each in ours()} <= {200, 409}
-    assert [each for each in daemon.lines() if each["level"] == "error"] == []
-    assert await daemon.metric("modelserving_status_writes_total", outcome="conflict") >= 1
-
-
-@MODES
+@pytest.mark.parametrize("mode", ["full", "roles"])
 async def test_a_crd_without_the_field_is_told_and_not_looped_on(stage, serving, owner, ours, mode):
     """The API server drops what the schema does not know, or refuses it; both end the same."""
     await without_the_field(stage, serving)
@@ -269,7 +197,7 @@ async def without_the_field(stage, serving):
 
     async def dropped():
         status = {"roleStatuses": [entry], "replicas": 1}
-        await stage.stack.status(MODELSERVINGS, serving.namespace, "trial", status=status)
+        await stage.api.status(MODELSERVINGS, serving.namespace, "trial", status=status)
         found = await stage.api.get(MODELSERVINGS, "trial", namespace=serving.namespace)
         return "roleStatuses" not in found["status"]
 

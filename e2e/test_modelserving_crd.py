@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from e2e.envtest.binaries import binaries
-from e2e.envtest.commands import EnvtestError, helm, kubectl
-from e2e.envtest.control_plane import ControlPlane
+from e2e.envtest.commands import EnvtestError
+from e2e.envtest.control_plane import control_plane
 from e2e.envtest.release import REPORTER, Release
 
 pytestmark = pytest.mark.xdist_group("crd")  # its control plane is started once
@@ -32,13 +31,8 @@ ENTRY = {
 @pytest.fixture(name="empty", scope="module")
 def _empty(tmp_path_factory):
     """A release in a control plane of this module, since CRDs come and go."""
-    folder = tmp_path_factory.mktemp("crd")
-    plane = ControlPlane(binaries(), folder)
-    plane.start()
-    config = plane.admin.write_kubeconfig(folder / "admin.yaml")
-    cluster = kubectl(plane.binaries.kubectl, config)
-    yield Release("one", "one", helm(config), cluster, plane.admin, folder)
-    plane.stop()
+    with control_plane(tmp_path_factory.mktemp("crd")) as plane:
+        yield Release.on(plane, "one", "one")
 
 
 @pytest.fixture(name="ours")

@@ -4,14 +4,16 @@ import pytest
 
 from e2e.envtest.audit import granted, requests, unused
 from e2e.envtest.release import REPORTER
-from e2e.stack.pod_network import pod_network
+from e2e.stack.addresses import proxied_address
+from lab.simulation.pod_life import Phase
 from lab.simulation.server import ModelPod
 from reporter.catalogue.resources import ON_DEMAND
-from tests.daemon.replica import until
 from tests.tables import ALL
 
 BBR = ("clusterBBRNotReady", "cluster")
-POD = "llama-3-1-8b-9t7dl-0"
+MODEL = "llama-3-1-8b"
+POD = f"{MODEL}-9t7dl-0"
+SLOW = "inferencesetWeightDownloadSlow"
 VIA = "apiserver-proxy"
 UNASKED = {*map(str, ON_DEMAND), *(str(each) for each in ALL if each.stack == "dialects")}
 """Grants that are not used here: nothing waits, and no kind of a dialect is served."""
@@ -20,10 +22,11 @@ PROXIED = {"scrape": {"via": VIA, "intervalSeconds": 1}}
 
 @pytest.fixture(name="served")
 async def _served(stage, workload):
-    """The metrics page of a model pod, on an address that the API server can reach."""
-    with pod_network() as network:
-        async with ModelPod(listener=network.listen(5000)) as server:
-            await stage.stack.pod_address(workload, POD, network.address)
+    """A pod that loads its weights slowly, on an address that the API server can reach."""
+    with proxied_address() as address:
+        async with ModelPod(host=address, port=5000) as server:
+            server.become(Phase.DOWNLOADING, speed=5e6)
+            await stage.stack.pod_loading(workload, POD, address)
             yield server
 
 
@@ -68,20 +71,22 @@ async def test_every_granted_verb_is_used_and_no_request_is_forbidden(
     assert ("get", "pods/proxy") not in await grants_used(release)
 
 
-@pytest.mark.xdist_group("pod-network")
 async def test_scraping_through_the_api_server_is_granted_and_works(
-    stage, another, replica, grants_used, served
+    stage, workload, another, replica, grants_used, served
 ):
-    """The page is read with the chart's grant for it, which only this setting adds."""
+    """A slow download is told, and one good page ends it; only this setting adds the grant."""
     release, _ = await another("proxied", REPORTER, PROXIED)
     assert f"--scrape-via={VIA}" in (await release.container()).args
-    daemon = await replica("proxied-a", release=release, scrape_via=VIA)
+    quick = {"scrape_via": VIA, "weight_download_window_seconds": 4}
+    await replica("proxied-a", release=release, **quick)
+    key = (SLOW, f"inferenceset/{workload}/{MODEL}")
+    event = await stage.told(*key)
+    slow = "has downloaded its weights at 5.0 MB/s at most for 4 s, below 20 MB/s"
+    assert slow in event["message"]
+    assert event["related"]["name"] == POD
+    served.become(Phase.DOWNLOADING, speed=90e6)
+    over = await stage.told(*key, state="over")
+    assert over["metadata"]["uid"] == event["metadata"]["uid"]
     await life_of_an_event(stage)
     await stands_by(replica, release)
-
-    async def scraped():
-        return await daemon.metric("scrapes_total", outcome="ok")
-
-    await until(scraped, "a page was read")
-    assert served.requests
     assert ("get", "pods/proxy") in await grants_used(release)

@@ -2,33 +2,29 @@
 
 import os
 import random
-import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import httpx
 import msgspec
 import pytest
 import yaml
 
-from e2e.envtest.binaries import binaries, built
-from e2e.envtest.commands import EnvtestError
-from e2e.envtest.control_plane import ControlPlane, Server, free_ports
+from e2e.envtest.binaries import built
+from e2e.envtest.control_plane import ControlPlane, Server, control_plane, free_ports
+from e2e.stack.api import Api
+from lab.sandbox.objects import Object, name_of, namespace_of
 from reporter.catalogue.resources import CLAIMS, NODES, ON_DEMAND, PODS, VOLUMES
 from reporter.diagnosis.fit import Plugin, counts_of, demands_of, named_nodes, offered
 from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.model.objects import Node, Pod
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
+from tests.daemon.replica import until
 
 GPU: Final = "nvidia.com/gpu"
 FLAGS: Final = ("--disable-admission-plugins=TaintNodesByCondition",)
 """For kube-apiserver: it would taint new nodes as not ready, and no controller removes that."""
-
-LATE_SECONDS: Final = 20.0
 
 _LABELS: Final = {
     "zone": ("a", "b", "c"),
@@ -57,9 +53,8 @@ _RUNTIME: Final = {
 }  # fmt: skip
 
 
-@contextmanager
-def scheduler(plane: ControlPlane) -> Iterator[None]:
-    """Run the kube-scheduler of the same release next to a control plane."""
+def scheduler(plane: ControlPlane) -> Server:
+    """Return the kube-scheduler of the same release, for a control plane."""
     program = built("kube-scheduler") / "kube-scheduler"
     configuration = plane.folder / "scheduler.yaml"
     kubeconfig = plane.admin.write_kubeconfig(plane.folder / "scheduler-kubeconfig.yaml")
@@ -73,17 +68,9 @@ def scheduler(plane: ControlPlane) -> Iterator[None]:
             }
         )
     )
-    (port,) = free_ports(1)
-    server = Server(
-        "kube-scheduler",
-        [str(program), f"--config={configuration}", f"--secure-port={port}", "--bind-address=127.0.0.1"],
-        plane.folder / "scheduler.log",
-    )  # fmt: skip
-    server.start()
-    try:
-        yield
-    finally:
-        server.stop()
+    flags = f"--config={configuration}", f"--secure-port={free_ports(1)[0]}"
+    command = [str(program), *flags, "--bind-address=127.0.0.1"]
+    return Server("kube-scheduler", command, plane.folder / "scheduler.log")
 
 
 @dataclass
@@ -91,52 +78,37 @@ class RandomClusters:
     """Makes clusters, and compares the diagnosis of each pod with the scheduler's message.
 
     Attributes:
-        plane: all its nodes and the namespace `default` are ours.
+        api: of a control plane all of whose nodes and the namespace `default` are ours.
         seed: of everything random.
         pods: how many were compared, by outcome.
 
     """
 
-    plane: ControlPlane
+    api: Api
     seed: int = 1
     pods: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
-        admin = self.plane.admin
-        self.client = httpx.Client(
-            base_url=admin.url, headers=admin.headers, verify=admin.tls(), timeout=30.0
-        )
-        self._ask("POST", "/apis/node.k8s.io/v1/runtimeclasses", _RUNTIME, fine=(409,))
 
-    def differences(self) -> list[str]:
+    async def differences(self) -> list[str]:
         """Make one more cluster and return the differences from the scheduler; empty if none."""
+        await self.api.apply(_RUNTIME)
         names = [f"n{number}" for number in range(self.chance.randint(1, 7))]
         for name in names:
-            self._make_node(name)
-        self._await_nodes(len(names))
+            await self.api.create(self._node(name))
+        await self._await_nodes(len(names))
         found = []
         for number in range(self.chance.randint(3, 8)):
-            found += self._compare(self._make_pod(f"p{number}"))
-        self._clear()
+            found += await self._compare(await self._make_pod(f"p{number}"))
+        for each in ("pods", "persistentvolumeclaims", "persistentvolumes", "nodes"):
+            await self._clear(each)
         return found
-
-    def _ask(
-        self, method: str, path: str, body: object = None, *, fine: tuple[int, ...] = ()
-    ) -> Any:
-        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
-        answer = self.client.request(
-            method, path, content=msgspec.json.encode(body) if body else None,
-            headers={"Content-Type": kind},
-        )  # fmt: skip
-        if answer.is_error and answer.status_code not in fine:
-            raise EnvtestError(f"{method} {path}: {answer.status_code} {answer.text[:500]}")
-        return answer.json()
 
     def _some(self, share: float) -> bool:
         return self.chance.random() < share
 
-    def _make_node(self, name: str) -> None:
+    def _node(self, name: str) -> Object:
         labels = {k: self.chance.choice(v) for k, v in _LABELS.items() if self._some(0.8)}
         taints = [t for t in _TAINTS if self._some(0.12)]
         allocatable = {
@@ -155,13 +127,11 @@ class RandomClusters:
             spec = {"unschedulable": True, "taints": [*written, cordon]}
         ready = "False" if any("not-ready" in key for key, _, _ in taints) else "True"
         # Created as a whole, so that the scheduler never sees half of it.
-        self._ask("POST", "/api/v1/nodes", {
-            "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": spec,
-            "status": {"allocatable": allocatable, "capacity": capacity,
-                       "conditions": [{"type": "Ready", "status": ready}]},
-        })  # fmt: skip
+        status = {"allocatable": allocatable, "capacity": capacity}
+        status |= {"conditions": [{"type": "Ready", "status": ready}]}
+        return _made("Node", name, spec, status=status, labels=labels)
 
-    def _make_pod(self, name: str) -> str:
+    async def _make_pod(self, name: str) -> str:
         spec: dict[str, Any] = {
             "containers": [self._container(f"c{i}") for i in range(self.chance.randint(1, 2))]
         }
@@ -186,11 +156,9 @@ class RandomClusters:
             spec["affinity"] = {"nodeAffinity": required}
         spec["tolerations"] = [t for t in _TOLERATIONS if self._some(0.12)]
         if self._some(0.2):
-            self._make_volume(name)
+            await self._make_volume(name)
             spec["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]
-        self._ask("POST", "/api/v1/namespaces/default/pods", {
-            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec,
-        })  # fmt: skip
+        await self.api.create(_made("Pod", name, spec))
         return name
 
     def _container(self, name: str) -> dict[str, Any]:
@@ -212,39 +180,34 @@ class RandomClusters:
                               **({} if "xist" in operator else {"values": chosen})})  # fmt: skip
         return {"matchExpressions": found} if found else {}
 
-    def _make_volume(self, name: str) -> None:
+    async def _make_volume(self, name: str) -> None:
         """Create a claim that is bound to a volume of one zone; no controller runs to bind it."""
         zone = {"key": "zone", "operator": "In", "values": [self.chance.choice(_LABELS["zone"])]}
         volume, size = f"v-{name}", {"storage": "1Gi"}
-        modes = ["ReadWriteOnce"]
-        uid = self._ask("POST", "/api/v1/namespaces/default/persistentvolumeclaims", {
-            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-            "metadata": {"name": name, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
-            "spec": {"volumeName": volume, "accessModes": modes, "storageClassName": "",
-                     "resources": {"requests": size}},
-        })["metadata"]["uid"]  # fmt: skip
-        self._ask("POST", "/api/v1/persistentvolumes", {
-            "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": volume},
-            "spec": {"capacity": size, "accessModes": modes, "csi": {"driver": "x", "volumeHandle": volume},
-                     "claimRef": {"namespace": "default", "name": name, "uid": uid},
-                     "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}}},
-        })  # fmt: skip
-        self._ask("PATCH", f"/api/v1/namespaces/default/persistentvolumeclaims/{name}/status",
-                  {"status": {"phase": "Bound"}})  # fmt: skip
+        common = {"accessModes": ["ReadWriteOnce"]}
+        wanted = {"volumeName": volume, "storageClassName": "", "resources": {"requests": size}}
+        bound = {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+        claim = await self.api.create(
+            _made("PersistentVolumeClaim", name, common | wanted, **bound)
+        )
+        place = {"namespace": "default", "name": name, "uid": claim["metadata"]["uid"]}
+        terms = {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}
+        spec = {
+            "capacity": size, "csi": {"driver": "x", "volumeHandle": volume},
+            "claimRef": place, "nodeAffinity": {"required": terms}, **common,
+        }  # fmt: skip
+        await self.api.create(_made("PersistentVolume", volume, spec))
+        await self.api.status("persistentvolumeclaims", "default", name, {"phase": "Bound"})
 
-    def _compare(self, name: str) -> list[str]:
-        pod = self._settled(name)
-        snapshot = self._snapshot()
+    async def _compare(self, name: str) -> list[str]:
+        pod = await self._settled(name)
+        snapshot = await self._snapshot()
         look = _Expected(pod, snapshot)
-        if pod.spec.node_name:
+        if node := pod.spec.node_name:
             self.pods["placed"] += 1
-            # Demands are read again from what was written: a pod that has a place is held against it too.
-            return (
-                []
-                if pod.spec.node_name in look.able
-                else [f"{name} is on {pod.spec.node_name}: {look}"]
-            )
-        said = self._said(pod)
+            # Demands are read from what was written: a pod that has a place is held against it too.
+            return [] if node in look.able else [f"{name} is on {node}: {look}"]
+        said = _said(pod)
         counts = counts_of(said)
         found = why_unscheduled(pod, snapshot)
         self.pods[found.code if found else "nothing"] += 1
@@ -256,75 +219,68 @@ class RandomClusters:
             wrong.append(f"{name}: {said.partition(' preemption')[0]!r} is explained by {found}")
         return wrong
 
-    def _await_nodes(self, count: int) -> None:
+    async def _await_nodes(self, count: int) -> None:
         """Wait until the scheduler knows the nodes.
 
         The scheduler does not retry a rejected pod for a node that would not fit either, so each
         try takes another pod.
         """
+        asks = {"requests": {"example.com/none": "1"}, "limits": {"example.com/none": "1"}}
+        spec = {"containers": [{"name": "c", "image": "x", "resources": asks}]}
         for number in range(1_000):
-            asks = {"requests": {"example.com/none": "1"}, "limits": {"example.com/none": "1"}}
-            containers = [{"name": "c", "image": "x", "resources": asks}]
             name = f"look-{number}"
-            self._ask("POST", "/api/v1/namespaces/default/pods", {
-                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-                "spec": {"containers": containers},
-            })  # fmt: skip
-            counts = counts_of(self._said(self._settled(name)))
-            self._ask(
-                "DELETE", f"/api/v1/namespaces/default/pods/{name}", {"gracePeriodSeconds": 0}
-            )
+            await self.api.create(_made("Pod", name, spec))
+            counts = counts_of(_said(await self._settled(name)))
+            await self.api.delete("pods", name, namespace="default", grace_seconds=0)
             if counts is not None and counts.nodes == count:
                 return
-        raise EnvtestError(f"the scheduler does not see {count} nodes")
+        raise AssertionError(f"the scheduler does not see {count} nodes")
 
-    def _settled(self, name: str) -> Pod:
+    async def _settled(self, name: str) -> Pod:
         """Wait until the scheduler has tried a pod."""
-        until = time.monotonic() + LATE_SECONDS
-        while time.monotonic() < until:
-            raw = self._ask("GET", f"/api/v1/namespaces/default/pods/{name}")
-            pod = msgspec.convert(raw, Pod)
+
+        async def tried() -> Pod | None:
+            pod = msgspec.convert(await self.api.get("pods", name, namespace="default"), Pod)
             # The scheduler may not know a volume that was created a moment ago.
-            said = self._said(pod)
-            if pod.spec.node_name or (said and "not found" not in said):
-                return pod
-            time.sleep(0.02)
-        log = f"{self.plane.folder}/scheduler.log"
-        raise EnvtestError(f"the scheduler has not looked at {name}: see {log}")
+            said = _said(pod)
+            return pod if pod.spec.node_name or (said and "not found" not in said) else None
 
-    @staticmethod
-    def _said(pod: Pod) -> str:
-        condition = pod.status.condition("PodScheduled")
-        return (condition.message if condition else "") or ""
+        return await until(tried, f"the scheduler has looked at {name}")
 
-    def _snapshot(self) -> Snapshot:
-        paths = {
-            NODES: "/api/v1/nodes", PODS: "/api/v1/namespaces/default/pods", VOLUMES: "/api/v1/persistentvolumes",
-            CLAIMS: "/api/v1/namespaces/default/persistentvolumeclaims",
-        }  # fmt: skip
+    async def _snapshot(self) -> Snapshot:
+        read = (NODES, PODS, VOLUMES, CLAIMS)
         tables = {
             each: table_of(
-                msgspec.convert(item, each.type) for item in self._ask("GET", path)["items"]
+                msgspec.convert(item, each.type) for item in await self.api.items(str(each))
             )
-            for each, path in paths.items()
+            for each in read
         }
         absent = dict.fromkeys(ON_DEMAND, ResourceState(Served.ABSENT))
         return Snapshot(
-            tables=tables, states=absent | dict.fromkeys(paths, ResourceState(Served.SERVED))
+            tables=tables, states=absent | dict.fromkeys(read, ResourceState(Served.SERVED))
         )
 
-    def _clear(self) -> None:
-        at_once = {"gracePeriodSeconds": 0}
-        self._ask("DELETE", "/api/v1/namespaces/default/pods", at_once)
-        for path in (
-            "/api/v1/namespaces/default/persistentvolumeclaims",
-            "/api/v1/persistentvolumes",
-        ):
-            for each in self._ask("GET", path)["items"]:
-                place = f"{path}/{each['metadata']['name']}"
-                self._ask("PATCH", place, {"metadata": {"finalizers": None}}, fine=(404,))
-                self._ask("DELETE", place, at_once, fine=(404,))
-        self._ask("DELETE", "/api/v1/nodes", at_once)
+    async def _clear(self, resource: str) -> None:
+        for each in await self.api.items(resource):
+            place = {"namespace": namespace_of(each)}
+            if "finalizers" in each["metadata"]:
+                keep = {"metadata": {"finalizers": None}}
+                await self.api.patch(resource, name_of(each), keep, **place)
+            await self.api.delete(resource, name_of(each), grace_seconds=0, **place)
+
+
+def _made(
+    kind: str, name: str, spec: Object, *, status: Object | None = None, **metadata: Object
+) -> Object:
+    where = {} if kind in ("Node", "PersistentVolume") else {"namespace": "default"}
+    named = {"name": name, **where, **metadata}
+    made = {"apiVersion": "v1", "kind": kind, "metadata": named, "spec": spec}
+    return made | ({"status": status} if status else {})
+
+
+def _said(pod: Pod) -> str:
+    condition = pod.status.condition("PodScheduled")
+    return (condition.message if condition else "") or ""
 
 
 class _Expected:
@@ -372,20 +328,15 @@ CLUSTERS = int(os.environ.get("SCHEDULING_CLUSTERS", "40"))
 
 @pytest.mark.xdist_group("scheduling")
 @pytest.mark.timeout(60 + 6 * CLUSTERS)
-def test_the_scheduler_refuses_the_same_nodes_for_the_same_reasons(tmp_path):
+async def test_the_scheduler_refuses_the_same_nodes_for_the_same_reasons(tmp_path):
     """Random clusters; more: `SCHEDULING_CLUSTERS=500 make e2e ARGS='-k scheduler_refuses -s'`."""
-    plane = ControlPlane(binaries(), tmp_path, FLAGS)
-    plane.start()
-    try:
-        with scheduler(plane):
-            random = RandomClusters(plane, seed=int(os.environ.get("SCHEDULING_SEED", "1")))
-            with closing(random.client):
-                wrong = [
-                    f"cluster {n}: {each}" for n in range(CLUSTERS) for each in random.differences()
-                ]
-    finally:
-        plane.stop()
-    print(f"{CLUSTERS} clusters, {random.pods.total()} pods: {dict(random.pods.most_common())}")
+    with control_plane(tmp_path, *FLAGS) as plane, scheduler(plane):
+        async with Api(plane.admin) as api:
+            made = RandomClusters(api, seed=int(os.environ.get("SCHEDULING_SEED", "1")))
+            wrong = [
+                f"cluster {n}: {each}" for n in range(CLUSTERS) for each in await made.differences()
+            ]
+    print(f"{CLUSTERS} clusters, {made.pods.total()} pods: {dict(made.pods.most_common())}")
     assert not wrong, "\n".join(wrong)
-    assert random.pods["placed"]
-    assert len(random.pods) > 5
+    assert made.pods["placed"]
+    assert len(made.pods) > 5

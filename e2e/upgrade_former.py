@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.envtest.binaries import binaries
-from e2e.envtest.control_plane import ControlPlane
+from e2e.envtest.control_plane import control_plane
 from e2e.stage import OURS, Installed
 from tests.daemon.replica import LONG_LEASE, until
 
@@ -32,10 +31,8 @@ VALUES = {"mirrorToWorkload": True}
 @pytest.fixture(name="plane", scope="session")
 def _plane(tmp_path_factory):
     """A separate control plane: each release needs rights that the other's chart does not grant."""
-    plane = ControlPlane(binaries(), tmp_path_factory.mktemp("plane"))
-    plane.start()
-    yield plane
-    plane.stop()
+    with control_plane(tmp_path_factory.mktemp("plane")) as plane:
+        yield plane
 
 
 @pytest.fixture(name="former", scope="module")

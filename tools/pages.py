@@ -178,11 +178,11 @@ def compatibility_page(text: str, _catalogue: Catalogue) -> str:
 def _stories() -> Iterator[str]:
     yield "| `make` | what is real | what happens |"
     yield "| --- | --- | --- |"
-    for program in PROGRAMS:
+    for program in PROGRAMS.values():
         if program.story:
             name, *told = _first_lines(_E2E / "controllers/suite" / program.story)
             what = "; ".join(told)
-            yield f"| `e2e-controllers` | {name} {program.module.version} | {what} |"
+            yield f"| `e2e-controllers` | {name} {program.version} | {what} |"
     for target, real, files in _STORIES_OF_CLUSTERS:
         what = "; ".join(next(_first_lines(each)) for each in sorted(_E2E.glob(files)))
         yield f"| `{target}` | {real} {kubernetes_version()} | {what} |"

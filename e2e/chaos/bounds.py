@@ -22,14 +22,12 @@ class Form:
     """The settings of the replicas, in seconds.
 
     Attributes:
-        name: of the form.
         short: faults have the duration of their short form.
         lease: periods of the election.
         resync: longest time between two passes.
         grace: how long a fault must last before it is reported.
     """
 
-    name: str
     short: bool
     lease: LeaseTimes
     resync: int
@@ -46,8 +44,8 @@ class Form:
         }
 
 
-FULL: Final = Form("full", False, LeaseTimes(), resync=5, grace=5)
-SHORT: Final = Form("short", True, LeaseTimes(4.0), resync=1, grace=0)
+FULL: Final = Form(False, LeaseTimes(), resync=5, grace=5)
+SHORT: Final = Form(True, LeaseTimes(4.0), resync=1, grace=0)
 
 
 MACHINE: Final = 10.0

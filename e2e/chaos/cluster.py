@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -19,17 +19,17 @@ import aiohttp
 from e2e.chaos.bounds import Form
 from e2e.chaos.judges import Key, Truth, lost
 from e2e.chaos.observer import Observer
-from e2e.envtest.binaries import binaries, cache, only_one
-from e2e.envtest.commands import Access, helm, kubectl, run
-from e2e.envtest.control_plane import ControlPlane
+from e2e.envtest.binaries import cache, only_one
+from e2e.envtest.commands import Access, run
+from e2e.envtest.control_plane import ControlPlane, control_plane
 from e2e.envtest.release import REPORTER, Release
 from e2e.envtest.tcp_proxy import TcpProxy
-from e2e.stack.api import Api, unless_gone
+from e2e.stack.api import Api
+from e2e.stack.played import PlayedStack
 from e2e.stack.stack import Stack
-from e2e.stage import EVENT_NAMESPACE, LEASES, OURS, Installed
+from e2e.stage import Installed, Stage
 from lab.demo.story import CHAT, SEARCH
 from locks.pip import WHEELS, command, locked
-from reporter.catalogue.resources import COMPONENT
 from tests.daemon.replica import passes, until
 
 _PINNED: Final = Path(__file__).with_name("libfaketime.txt")
@@ -60,15 +60,7 @@ def _build(folder: Path) -> None:
 
 
 class Replica(Installed):
-    """The real program behind a network of its own.
-
-    Args:
-        release: that it belongs to.
-        name: of its pod.
-        network: between it and the API server.
-        moves_clock: its wall clock can be set while it runs.
-        settings: of the daemon.
-    """
+    """The real program behind a network of its own; its wall clock can be set if it `moves_clock`."""
 
     def __init__(
         self, release: Release, name: str, network: TcpProxy, *, moves_clock: bool, **settings: Any
@@ -149,22 +141,18 @@ def foundation(logs: Path | None = None) -> Iterator[Foundation]:
     Args:
         logs: folder for the logs of servers and replicas at the end.
     """
-    folder = Path(tempfile.mkdtemp(prefix="chaos-"))
-    plane = ControlPlane(binaries(), folder)
-    try:
-        plane.start()
-        kubeconfig = plane.admin.write_kubeconfig(folder / "admin.yaml")
-        control = kubectl(plane.binaries.kubectl, kubeconfig)
-        release = Release("status", "status-system", helm(kubeconfig), control, plane.admin, folder)
-        asyncio.run(release.install(REPORTER))
-        yield Foundation(plane, release)
-    finally:
-        plane.stop()
-        if logs is not None:
-            logs.mkdir(parents=True, exist_ok=True)
-            for log in folder.glob("*.log"):
-                shutil.copy(log, logs)
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="chaos-") as name:
+        folder = Path(name)
+        try:
+            with control_plane(folder) as plane:
+                release = Release.on(plane, "status", "status-system")
+                asyncio.run(release.install(REPORTER))
+                yield Foundation(plane, release)
+        finally:
+            if logs is not None:
+                logs.mkdir(parents=True, exist_ok=True)
+                for log in folder.glob("*.log"):
+                    shutil.copy(log, logs)
 
 
 @dataclass
@@ -172,12 +160,6 @@ class Cluster:
     """The cluster of a fault.
 
     Attributes:
-        plane: the servers.
-        release: of the chart.
-        api: with the rights of an admin.
-        stack: the sample stack and its played controllers.
-        observer: of our Events.
-        form: settings of the replicas.
         audited_from: where the entries of these replicas start in the audit log, in bytes.
         replicas: both, the first leader first.
         truths: the real faults of the stack.
@@ -234,7 +216,6 @@ class Cluster:
         await self.stack.install()
         await self.stack.image_pull(SEARCH, MODEL, fails=True)
         await self.stack.scale(*KEDA, 0)
-        await self.stack.settled(KEDA[0])
         self.truths = [Truth(STANDING), Truth(REPAIRED)]
 
     async def change(self) -> None:
@@ -243,9 +224,13 @@ class Cluster:
         await self.stack.condition(
             GATEWAYS, CHAT, GATEWAY, says=("Programmed", "False", "AddressNotUsable", "no port")
         )
-        self.truths.remove(Truth(REPAIRED))
-        self.truths.append(Truth(REPAIRED, until=time.time()))
+        self.ends(Truth(REPAIRED))
         await self.stack.image_pull(SEARCH, MODEL, fails=False)
+
+    def ends(self, truth: Truth) -> None:
+        """Note that a fault of the stack has ended."""
+        self.truths.remove(truth)
+        self.truths.append(replace(truth, until=time.time()))
 
     async def told(self) -> None:
         """Wait until all initial faults are reported, and everything healthy is ready."""
@@ -265,32 +250,19 @@ class Cluster:
         running = [each for each in self.replicas if each.process.returncode is None]
         await passes(running, _QUIET_PASSES)
 
-    async def forget(self) -> None:
-        """Remove what the replicas leave in the cluster."""
-        await self.api.request(
-            "DELETE", f"/api/v1/namespaces/{EVENT_NAMESPACE}/events", labelSelector=OURS
-        )
-        await unless_gone(self.api.delete(LEASES, COMPONENT, namespace=EVENT_NAMESPACE))
-
 
 @asynccontextmanager
 async def cluster(
     base: Foundation, form: Form, *, moves_clock: bool = False
 ) -> AsyncIterator[Cluster]:
-    """Return a cluster where everything is reported, and end it afterwards.
-
-    Args:
-        base: servers with the chart.
-        form: settings of the replicas.
-        moves_clock: the clocks of the replicas can be set.
-    """
+    """Return a cluster where everything is reported, and end it afterwards."""
     async with AsyncExitStack() as ending:
         api = await ending.enter_async_context(Api(base.plane.admin))
-        stack = await ending.enter_async_context(Stack(api))
+        stack = PlayedStack(api)
         observer = Observer(api)
         written = base.plane.audit_log.stat().st_size
         made = Cluster(base.plane, base.release, api, stack, observer, form, written)
-        await made.forget()
+        await Stage(api, stack, base.release.kubectl).forget()
         await made.prepare()
         await ending.enter_async_context(observer)
         ending.push_async_callback(_kill, made)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -88,7 +89,8 @@ async def conduct(fault: Fault, base: Foundation, form: Form) -> Outcome:
 async def _last(fault: Fault, scene: Cluster, form: Form) -> tuple[float, float]:
     """Let a fault last; return when it began and ended."""
     began = time.time()
-    async with fault.lasting(scene):
+    async with AsyncExitStack() as ending:
+        await fault.strikes(scene, ending)
         if fault.reached:
             await scene.change()
         await asyncio.sleep(began + fault.lasts(form) - time.time())

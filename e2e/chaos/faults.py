@@ -5,9 +5,9 @@ import contextlib
 import shutil
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Final
@@ -25,7 +25,7 @@ from e2e.envtest.tcp_proxy import Network
 from e2e.stack.api import Api
 from e2e.stage import EVENT_NAMESPACE, LEASES, OURS
 from lab.demo.story import CODE
-from lab.sandbox.objects import Object, copy_json, meta, name_of, namespace_of
+from lab.sandbox.objects import Object, name_of
 from reporter.catalogue.resources import COMPONENT
 from tests.daemon.replica import until
 
@@ -35,22 +35,14 @@ _WRITES: Final = 300
 """The minimum number of versions that the cluster goes back."""
 
 
-@asynccontextmanager
-async def _api_server_killed(cluster: Cluster) -> AsyncIterator[None]:
+async def _api_server_killed(cluster: Cluster, ending: AsyncExitStack) -> None:
     await asyncio.to_thread(cluster.plane.api_server.kill)
-    try:
-        yield
-    finally:
-        await _start(cluster.plane, cluster.plane.api_server)
+    ending.push_async_callback(_start, cluster.plane, cluster.plane.api_server)
 
 
-@asynccontextmanager
-async def _etcd_stopped(cluster: Cluster) -> AsyncIterator[None]:
+async def _etcd_stopped(cluster: Cluster, ending: AsyncExitStack) -> None:
     await asyncio.to_thread(cluster.plane.etcd.stop)
-    try:
-        yield
-    finally:
-        await _start(cluster.plane, cluster.plane.etcd)
+    ending.push_async_callback(_start, cluster.plane, cluster.plane.etcd)
 
 
 async def _start(plane: ControlPlane, *servers: Server) -> None:
@@ -60,12 +52,16 @@ async def _start(plane: ControlPlane, *servers: Server) -> None:
     await asyncio.to_thread(plane.wait)
 
 
-@asynccontextmanager
-async def _restored(cluster: Cluster) -> AsyncIterator[None]:
+async def _restored(cluster: Cluster, ending: AsyncExitStack) -> None:
     """The cluster goes back to before many changes, among them one fault of the stack."""
     plane, model = cluster.plane, "qwen2-5-coder-7b"
     key = Key("inferencesetInfraProvisioningFailed", f"inferenceset/{CODE}/{model}")
-    await asyncio.to_thread(_copy, plane)
+    # As of one moment, as a killed etcd would leave it.
+    plane.etcd.send(signal.SIGSTOP)
+    try:
+        shutil.copytree(plane.folder / "etcd", plane.folder / "etcd-before")
+    finally:
+        plane.etcd.send(signal.SIGCONT)
     undone = Truth(key, time.time(), undone=True)
     cluster.truths.append(undone)
     says = ("NodeClaimReady", "False", "SubscriptionQuotaReached", "quota exceeded")
@@ -77,59 +73,42 @@ async def _restored(cluster: Cluster) -> AsyncIterator[None]:
     for number in range(_WRITES):
         patch = {"metadata": {"annotations": {"chaos/number": str(number)}}}
         await cluster.api.patch("namespaces", CODE, patch)
-    yield
+    ending.push_async_callback(_restore, cluster, undone)
+
+
+async def _restore(cluster: Cluster, undone: Truth) -> None:
+    plane = cluster.plane
     for server in (plane.api_server, plane.etcd):
         await asyncio.to_thread(server.kill)
-    cluster.truths.remove(undone)
-    cluster.truths.append(replace(undone, until=time.time()))
+    cluster.ends(undone)
     cluster.observer.begin_again()
     shutil.rmtree(plane.folder / "etcd")
     (plane.folder / "etcd-before").rename(plane.folder / "etcd")
     await _start(plane, plane.etcd, plane.api_server)
 
 
-def _copy(plane: ControlPlane) -> None:
-    """Copy the data as of one moment, as a killed etcd would leave it."""
-    plane.etcd.send(signal.SIGSTOP)
-    try:
-        shutil.copytree(plane.folder / "etcd", plane.folder / "etcd-before")
-    finally:
-        plane.etcd.send(signal.SIGCONT)
-
-
 # Faults of the leading replica's process.
 
 
-@asynccontextmanager
-async def _leader_killed(cluster: Cluster) -> AsyncIterator[None]:
+async def _leader_killed(cluster: Cluster, _: AsyncExitStack) -> None:
     cluster.first.send(signal.SIGKILL)
-    yield
 
 
-@asynccontextmanager
-async def _leader_paused(cluster: Cluster) -> AsyncIterator[None]:
+async def _leader_paused(cluster: Cluster, ending: AsyncExitStack) -> None:
     """The leader does not run, as on a suspended machine, and then continues."""
     cluster.first.send(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        cluster.first.send(signal.SIGCONT)
+    ending.callback(cluster.first.send, signal.SIGCONT)
 
 
-@asynccontextmanager
-async def _clock_moved(cluster: Cluster, seconds: int) -> AsyncIterator[None]:
+async def _clock_moved(cluster: Cluster, ending: AsyncExitStack, *, seconds: int) -> None:
     cluster.first.set_clock(seconds)
-    try:
-        yield
-    finally:
-        cluster.first.set_clock(0)
+    ending.callback(cluster.first.set_clock, 0)
 
 
 # Faults of the network between the replicas and the API server.
 
 
-@asynccontextmanager
-async def _cut_repeatedly(cluster: Cluster) -> AsyncIterator[None]:
+async def _cut_repeatedly(cluster: Cluster, ending: AsyncExitStack) -> None:
     """Connections are reset once a second, as if a load balancer were being replaced."""
 
     async def cut() -> None:
@@ -137,119 +116,77 @@ async def _cut_repeatedly(cluster: Cluster) -> AsyncIterator[None]:
             cluster.cut()
             await asyncio.sleep(1.0)
 
-    cutting = asyncio.create_task(cut())
-    try:
-        yield
-    finally:
-        cutting.cancel()
+    ending.callback(asyncio.create_task(cut()).cancel)
 
 
-@asynccontextmanager
-async def _refused(cluster: Cluster) -> AsyncIterator[None]:
-    with _all_become(cluster.replicas, Network.REFUSED):
-        cluster.cut()
-        yield
+async def _refused(cluster: Cluster, ending: AsyncExitStack) -> None:
+    _become(cluster.replicas, Network.REFUSED, ending)
+    cluster.cut()
 
 
-@asynccontextmanager
-async def _both_partitioned(cluster: Cluster) -> AsyncIterator[None]:
-    with _all_become(cluster.replicas, Network.HUNG):
-        yield
+async def _both_partitioned(cluster: Cluster, ending: AsyncExitStack) -> None:
+    _become(cluster.replicas, Network.HUNG, ending)
 
 
-@asynccontextmanager
-async def _leader_partitioned(cluster: Cluster) -> AsyncIterator[None]:
-    with _all_become([cluster.first], Network.HUNG):
-        yield
+async def _leader_partitioned(cluster: Cluster, ending: AsyncExitStack) -> None:
+    _become([cluster.first], Network.HUNG, ending)
 
 
-@asynccontextmanager
-async def _stranded(cluster: Cluster) -> AsyncIterator[None]:
+async def _stranded(cluster: Cluster, _: AsyncExitStack) -> None:
     """Open connections are never reset, as behind a NAT that forgot them."""
     for replica in cluster.replicas:
         replica.network.strand()
-    yield
 
 
-@contextmanager
-def _all_become(replicas: Iterable[Replica], fault: Network) -> Iterator[None]:
-    networks = [replica.network for replica in replicas]
-    for network in networks:
-        network.become(fault)
-    try:
-        yield
-    finally:
-        for network in networks:
-            network.become(Network.WELL)
+def _become(replicas: Iterable[Replica], fault: Network, ending: AsyncExitStack) -> None:
+    for replica in replicas:
+        replica.network.become(fault)
+        ending.callback(replica.network.become, Network.WELL)
 
 
 # Objects that somebody deletes, and some that are created again later.
 
-_BY_SERVER: Final = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
 
-
-@asynccontextmanager
-async def _crds_deleted(cluster: Cluster) -> AsyncIterator[None]:
+async def _crds_deleted(cluster: Cluster, ending: AsyncExitStack) -> None:
     names = ("scaledobjects.keda.sh", "apikeys.kaito.sh")
-    objects = {name: await cluster.api.items(name) for name in names}
+    objects = [each for name in names for each in await cluster.api.items(name)]
     missing = Truth(Key("clusterCRDMissing", "cluster"), time.time())
     cluster.truths.append(missing)
+    ending.callback(cluster.ends, missing)
+    ending.push_async_callback(_create, cluster.api, objects)
+    ending.push_async_callback(cluster.stack.install_crds)
     for name in names:
         await cluster.stack.remove_crd(name)
-    try:
-        yield
-    finally:
-        await cluster.stack.install_crds()
-        for name, deleted in objects.items():
-            await _create(cluster.api, name, deleted)
-        cluster.truths.remove(missing)
-        cluster.truths.append(replace(missing, until=time.time()))
 
 
-async def _create(api: Api, resource: str, objects: Sequence[Object]) -> None:
-    """Create objects of one resource again, with the status that they had."""
-    for deleted in objects:
-        obj = copy_json(deleted)
-        for field in _BY_SERVER:
-            meta(obj).pop(field, None)
-        status = obj.pop("status", None)
-        await api.create(obj)
-        if status is not None:
-            place = {"namespace": namespace_of(obj), "subresource": "status"}
-            await api.patch(resource, name_of(obj), {"status": status}, **place)
+async def _create(api: Api, objects: Sequence[Object]) -> None:
+    """Create objects again, with the status that they had."""
+    for each in objects:
+        await api.install(each)
 
 
-@asynccontextmanager
-async def _events_deleted(cluster: Cluster) -> AsyncIterator[None]:
+async def _events_deleted(cluster: Cluster, _: AsyncExitStack) -> None:
     path = f"/api/v1/namespaces/{EVENT_NAMESPACE}/events"
     await cluster.api.request("DELETE", path, labelSelector=OURS)
-    yield
 
 
-@asynccontextmanager
-async def _lease_deleted(cluster: Cluster) -> AsyncIterator[None]:
+async def _lease_deleted(cluster: Cluster, _: AsyncExitStack) -> None:
     await cluster.api.delete(LEASES, COMPONENT, namespace=EVENT_NAMESPACE)
-    yield
 
 
 # What the API server allows the replicas. Connections end, so that watches are opened again.
 
 
-@asynccontextmanager
-async def _reading_forbidden(cluster: Cluster) -> AsyncIterator[None]:
+async def _reading_forbidden(cluster: Cluster, ending: AsyncExitStack) -> None:
     resource = "clusterrolebindings.rbac.authorization.k8s.io"
     bindings = await cluster.api.items(resource, selector=cluster.selector)
+    ending.push_async_callback(_create, cluster.api, bindings)
     for each in bindings:
         await cluster.api.delete(resource, name_of(each))
     cluster.cut()
-    try:
-        yield
-    finally:
-        await _create(cluster.api, resource, bindings)
 
 
-@asynccontextmanager
-async def _events_forbidden(cluster: Cluster) -> AsyncIterator[None]:
+async def _events_forbidden(cluster: Cluster, ending: AsyncExitStack) -> None:
     resource, place = "roles.rbac.authorization.k8s.io", {"namespace": EVENT_NAMESPACE}
     found = await cluster.api.items(resource, **place, selector=cluster.selector)
     (role,) = [
@@ -259,13 +196,13 @@ async def _events_forbidden(cluster: Cluster) -> AsyncIterator[None]:
             "events" in rule["resources"] and "create" in rule["verbs"] for rule in each["rules"]
         )
     ]
-    without = [rule for rule in role["rules"] if "events" not in rule["resources"]]
-    await cluster.api.patch(resource, name_of(role), {"rules": without}, **place)
+
+    async def allow(rules: Sequence[Object]) -> None:
+        await cluster.api.patch(resource, name_of(role), {"rules": rules}, **place)
+
+    ending.push_async_callback(allow, role["rules"])
+    await allow([rule for rule in role["rules"] if "events" not in rule["resources"]])
     cluster.cut()
-    try:
-        yield
-    finally:
-        await cluster.api.patch(resource, name_of(role), {"rules": role["rules"]}, **place)
 
 
 _STORM: Final = """
@@ -296,8 +233,7 @@ spec:
 """A level without concurrency, and the account NAMESPACE/NAME for which it is."""
 
 
-@asynccontextmanager
-async def _throttled(cluster: Cluster) -> AsyncIterator[None]:
+async def _throttled(cluster: Cluster, ending: AsyncExitStack) -> None:
     """Priority and fairness rejects every request of the account.
 
     A level without concurrency still lets one request at a time pass, so one is kept waiting.
@@ -305,18 +241,13 @@ async def _throttled(cluster: Cluster) -> AsyncIterator[None]:
     namespace, name = await cluster.account()
     access = await cluster.access()
     storm = _STORM.replace("NAMESPACE", namespace).replace("NAME", name)
+    ending.callback(asyncio.create_task(_occupy(cluster.api, access)).cancel)
     for each in yaml.safe_load_all(storm):
-        await cluster.api.create(each)
-    occupying = asyncio.create_task(_occupy(cluster.api, access))
-    try:
-        await until(lambda: _is_rejected(cluster.api, access), "the account is throttled")
-        cluster.cut()
-        yield
-    finally:
-        for plural in ("flowschemas", "prioritylevelconfigurations"):
-            await cluster.api.delete(f"{plural}.flowcontrol.apiserver.k8s.io", "chaos-storm")
-        occupying.cancel()
-        await asyncio.wait([occupying])
+        made = await cluster.api.create(each)
+        resource = await cluster.api.resource_of(made)
+        ending.push_async_callback(cluster.api.delete, resource.name, name_of(made))
+    await until(lambda: _is_rejected(cluster.api, access), "the account is throttled")
+    cluster.cut()
 
 
 async def _occupy(api: Api, access: Access) -> None:
@@ -347,7 +278,7 @@ class Fault:
     Attributes:
         name: on the command line.
         text: what is done.
-        lasting: starts the fault when entered and undoes it when left.
+        strikes: starts the fault, and says how it ends.
         seconds: how long it lasts, and in the short form; None if recovery takes too long for that.
         bound: seconds until all is reported again, from the form and the seconds it lasted.
         reached: an admin can write while it lasts, so faults of the stack come and go meanwhile.
@@ -358,7 +289,7 @@ class Fault:
 
     name: str
     text: str
-    lasting: Callable[[Cluster], AbstractAsyncContextManager[None]]
+    strikes: Callable[[Cluster, AsyncExitStack], Awaitable[None]]
     seconds: tuple[float, float | None]
     bound: Callable[[Form, float], float]
     reached: bool = True

@@ -89,6 +89,7 @@ class Version:
 IN_FLIGHT_SECONDS: Final = 3.0
 """A write that was decided before a change of the cluster may arrive this much later."""
 
+_BOTH: Final = 2
 _SUCCESS: Final = range(200, 300)
 _EVENTS: Final = "events"
 _LEASES: Final = "leases.coordination.k8s.io"
@@ -109,41 +110,24 @@ def untrue(
         if version.gone:
             continue
         was_live = before is not None and before.live
+        key = version.key
+        own = [each for each in truths if each.key == key]
         if version.type != WARNING:
-            if before is None and _had_fault(version, truths):
-                found.append(f"{version.key} was told while it was not so")
+            of_subject = [each for each in truths if each.key.subject == key.subject]
+            if before is None and _held(version, of_subject) == _BOTH:
+                found.append(f"{key} was told while it was not so")
         elif version.live and not was_live:
-            if version.key.reason not in allowed and not _recently(version, truths):
-                found.append(f"{version.key} was told and was not so")
-        elif was_live and not version.live and _holds_long(version, truths):
-            found.append(f"{version.key} was told to be over and was not")
+            if key.reason not in allowed and not _held(version, own):
+                found.append(f"{key} was told and was not so")
+        elif was_live and not version.live and _held(version, own) == _BOTH:
+            found.append(f"{key} was told to be over and was not")
     return found
 
 
-def _had_fault(version: Version, truths: Collection[Truth]) -> bool:
-    return any(
-        truth.key.subject == version.key.subject
-        and truth.holds(version.at)
-        and truth.holds(version.at - IN_FLIGHT_SECONDS)
-        for truth in truths
-    )
-
-
-def _recently(version: Version, truths: Collection[Truth]) -> bool:
-    return any(
-        truth.key == version.key
-        and (truth.holds(version.at) or truth.holds(version.at - IN_FLIGHT_SECONDS))
-        for truth in truths
-    )
-
-
-def _holds_long(version: Version, truths: Collection[Truth]) -> bool:
-    return any(
-        truth.key == version.key
-        and truth.holds(version.at)
-        and truth.holds(version.at - IN_FLIGHT_SECONDS)
-        for truth in truths
-    )
+def _held(version: Version, truths: Iterable[Truth]) -> int:
+    """Return at how many of two times a fault held: now, and when what comes now was decided."""
+    times = (version.at, version.at - IN_FLIGHT_SECONDS)
+    return max((sum(map(each.holds, times)) for each in truths), default=0)
 
 
 def lost(versions: Iterable[Version], truths: Iterable[Truth]) -> list[str]:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Final, Self
 
 from e2e.chaos.judges import Key, Version
-from e2e.stack.api import Api, ApiError
-from e2e.stack.controller import AWAY
+from e2e.stack.api import AWAY, Api, ApiError
 from lab.sandbox.objects import Object, meta
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 

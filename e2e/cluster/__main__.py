@@ -13,7 +13,7 @@ from e2e.cluster.cluster import FOLDER, Cluster, lock_file, remove_what_stayed, 
 from e2e.cluster.images import REPOSITORY, build_reporter, small_images
 from e2e.cluster.machine import Link
 from e2e.cluster.packages import install, say
-from e2e.envtest.commands import EnvtestError
+from e2e.envtest.commands import EnvtestError, poll
 
 _END_SECONDS: Final = 300.0
 
@@ -96,11 +96,7 @@ def _end_the_one_that_runs() -> None:
     lock = lock_file(FOLDER)
     with contextlib.suppress(FileNotFoundError, ValueError, ProcessLookupError):
         os.kill(int(lock.read_text()), signal.SIGTERM)
-    end = time.monotonic() + _END_SECONDS
-    while lock.exists():
-        if time.monotonic() > end:
-            raise EnvtestError("it does not end")
-        time.sleep(0.1)
+    poll(lambda: not lock.exists(), "it does not end", _END_SECONDS)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import os
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import IO, Final
 
 import httpx
 
-from e2e.cluster.machine import Inside, Link, Node, make_cgroups, remove_cgroups
+from e2e.cluster.machine import Inside, Link, Node, make_cgroups, nodes, remove_cgroups
 from e2e.cluster.settings import (
     ADMIN,
-    CONTAINERD_SOCKET,
     PROGRAMS,
     Identities,
     control_plane,
@@ -24,8 +22,9 @@ from e2e.cluster.settings import (
 )
 from e2e.envtest.binaries import built
 from e2e.envtest.commands import Access, EnvtestError
+from e2e.envtest.control_plane import wait_for
+from lab.sandbox.workloads import is_ready
 
-NODE: Final = "node-a"
 FOLDER: Final = Path("/var/tmp/status-reporter-cluster")
 """Everything of a running cluster; removed with it."""
 
@@ -50,8 +49,8 @@ class Cluster:
 
     def __post_init__(self) -> None:
         """Prepare everything but start nothing."""
-        self.nodes = (Node.first(self.folder), Node.second(self.folder))[: self.count]
-        self.machine = self.nodes[0].machine
+        self.nodes = nodes(self.folder)[: self.count]
+        self.machine = self.nodes[0]
 
     def start(self) -> None:
         """Start it and wait until its nodes are Ready; a failed start leaves nothing behind.
@@ -76,28 +75,23 @@ class Cluster:
         self.identities = Identities.make(self.folder / "identities", first.link, names)
         for node in self.nodes:
             node.folder.mkdir(exist_ok=True)
-            write_settings(
-                node.folder, self.identities, node.link, cgroup=node.cgroup, names=first.link.node
-            )
+            write_settings(node, self.identities)
             make_cgroups(node.cgroup)
-            node.machine.start()
-        first.link.make(first.machine.process, first.machine.run)
+            node.start()
+        first.link.make(first.process, first.run)
         for node in others:
             node.connect(first)
         made = control_plane(programs, self.folder, self.identities, first.link)
         for name, command in made.items():
             self._serve(first, name, command)
         for node in self.nodes:
-            commands = node_programs(
-                programs, node.folder, self.identities, name=node.name, address=node.link.node
-            )
-            for name, command in commands.items():
+            for name, command in node_programs(programs, node, self.identities).items():
                 self._serve(node, name if node is first else f"{name} {node.name}", command)
         self._wait()
 
     def _serve(self, node: Node, name: str, command: Sequence[str]) -> None:
         log = self.folder / "log" / f"{name.replace(' ', '-')}.log"
-        self.servers[name] = node.machine.server(name, command, log)
+        self.servers[name] = node.server(name, command, log)
         self.servers[name].start()
 
     @property
@@ -115,38 +109,20 @@ class Cluster:
 
     def load(self, archive: Path) -> None:
         """Load the image of an archive into the nodes."""
-        load = ("ctr", f"--address={CONTAINERD_SOCKET}", "-n", "k8s.io", "images", "import")
         for node in self.nodes:
-            node.machine.run(*load, str(archive))
+            node.ctr("images", "import", str(archive))
 
     def _wait(self) -> None:
-        end = time.monotonic() + _START_SECONDS
-        with httpx.Client(verify=self.admin.tls(), headers=self.admin.headers) as client:
-            while not self._ready(client):
-                for server in self.servers.values():
-                    if server.ended:
-                        raise EnvtestError(f"{server.name} ended:\n{server.last_lines}")
-                if time.monotonic() > end:
-                    raise EnvtestError(f"no node is Ready:\n{self.servers['kubelet'].last_lines}")
-                time.sleep(0.2)
+        nodes, servers = f"{self.admin.url}/api/v1/nodes", self.servers.values()
+        wait_for(nodes, *servers, enough=self._ready, access=self.admin, seconds=_START_SECONDS)
 
-    def _ready(self, client: httpx.Client) -> bool:
-        try:
-            found = client.get(f"{self.admin.url}/api/v1/nodes")
-        except httpx.TransportError:
-            return False
-        ready = [
-            node
-            for node in found.json().get("items") or ()
-            for each in node.get("status", {}).get("conditions", [])
-            if each["type"] == "Ready" and each["status"] == "True"
-        ]
-        return len(ready) == self.count
+    def _ready(self, answer: httpx.Response) -> bool:
+        return self.count == sum(map(is_ready, answer.json().get("items") or ()))
 
     def stop(self) -> None:
         """Stop everything and remove everything that was created."""
         for node in reversed(self.nodes):
-            node.machine.stop()
+            node.stop()
         for server in self.servers.values():
             server.wait()
         remove_what_stayed(self.folder, self.nodes[0].link)
@@ -161,11 +137,7 @@ def lock_file(folder: Path) -> Path:
 
 
 def take_lock(folder: Path) -> IO[str]:
-    """Lock the file until it is closed: address, cgroup and folder are the same each time.
-
-    Raises:
-        EnvtestError: another process holds it.
-    """
+    """Lock the file until it is closed: address, cgroup and folder are the same each time."""
     lock = lock_file(folder).open("a+")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

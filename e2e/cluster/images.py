@@ -35,15 +35,7 @@ def write_archive(
     links: Mapping[str, str],
     command: Sequence[str],
 ) -> Path:
-    """Write an image and return its path.
-
-    Args:
-        path: of the archive.
-        name: of the image, with its tag.
-        files: programs by their path in the image.
-        links: symbolic links in the image, with their targets.
-        command: that is started.
-    """
+    """Write an image and return its path."""
     layer = layer_of({to: of.read_bytes() for to, of in files.items()}, links)
     config = config_of([digest_of(layer)], Entrypoint=list(command), Env=["PATH=/bin"])
     manifest = [{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]

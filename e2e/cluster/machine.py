@@ -10,18 +10,18 @@ import contextlib
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from e2e.envtest.commands import EnvtestError, run
+from e2e.envtest.commands import EnvtestError, poll, run
 from e2e.envtest.control_plane import Server
 
 CGROUPS: Final = ("status-reporter-cluster", "status-reporter-cluster-b")
 """The cgroup of the pods of each node, in each hierarchy (version 1 has one per controller)."""
 
+NODE: Final = "node-a"
 _END_SECONDS: Final = 30.0
 
 
@@ -49,19 +49,16 @@ def make_cgroups(name: str) -> None:
 
 
 def remove_cgroups() -> None:
-    """Remove it with everything below, once the processes in it have ended.
+    """Remove it with everything below, once the processes in it have ended."""
 
-    Raises:
-        EnvtestError: a process in it does not end.
-    """
-    end = time.monotonic() + _END_SECONDS
-    while left := cgroups():
+    def gone() -> bool:
+        left = cgroups()
         for each in left:
             with contextlib.suppress(OSError):
                 each.rmdir()
-        if time.monotonic() > end:
-            raise EnvtestError(f"processes live on in {left[-1]}")
-        time.sleep(0.05)
+        return not left
+
+    poll(gone, "processes live on in the cgroup of a node", _END_SECONDS)
 
 
 CLUSTER_CIDR: Final = "10.244.0.0/16"
@@ -72,6 +69,7 @@ API_SERVICE: Final = "10.96.0.1"
 """The Service `kubernetes`: the first address of `SERVICE_CIDR`."""
 
 API_PORT: Final = 6443
+CONTAINERD_SOCKET: Final = "/run/containerd/containerd.sock"
 
 
 @dataclass(frozen=True)
@@ -137,28 +135,26 @@ _START_SECONDS: Final = 30.0
 
 
 @dataclass
-class Machine:
-    """The environment in which the programs of one node run.
+class Node:
+    """A node of the cluster, and the environment in which its programs run.
 
     Attributes:
-        folder: for what the node keeps; must exist.
-        name: of the host, and so of the node.
-        names: address of the name server there.
+        name: of the node and its host.
+        link: how it is reached.
+        folder: for what it keeps; must exist when it starts.
+        cgroup: of its pods, in each hierarchy.
         process: the first process of the namespaces, by its id on the host.
     """
 
-    folder: Path
     name: str
-    names: str
+    link: Link
+    folder: Path
+    cgroup: str
     _first: subprocess.Popen[bytes] | None = field(default=None, init=False)
     process: int = field(default=0, init=False)
 
     def start(self) -> None:
-        """Create the namespaces and the mounts; its network has no link yet.
-
-        Raises:
-            EnvtestError: this host does not allow it; the message has the command that failed.
-        """
+        """Create the namespaces and the mounts; its network has no link yet."""
         self._first = subprocess.Popen([
             # Ends with its caller, and takes everything in it along.
             "setpriv", "--pdeathsig", "KILL",
@@ -171,14 +167,20 @@ class Machine:
 
     def _wait_for_first(self) -> int:
         assert self._first is not None
-        end = time.monotonic() + _START_SECONDS
-        while time.monotonic() < end and self._first.poll() is None:
-            for child in children(self._first.pid):
+        outer = self._first
+        found: list[int] = []
+
+        def there() -> bool:
+            for child in children(outer.pid):
                 with contextlib.suppress(OSError):
                     if Path(f"/proc/{child}/exe").readlink().name == _PAUSE:
-                        return child
-            time.sleep(0.02)
-        raise EnvtestError("unshare made no namespaces: run this as root, on a Linux host")
+                        found.append(child)
+            return bool(found) or outer.poll() is not None
+
+        poll(there, "unshare takes too long", _START_SECONDS)
+        if not found:
+            raise EnvtestError("unshare made no namespaces: run this as root, on a Linux host")
+        return found[0]
 
     def _mount(self) -> None:
         for own in ("/var/lib", "/var/log"):
@@ -188,7 +190,7 @@ class Machine:
         self.run("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
         # No name server of the host is reachable: each pull of an image would wait for one.
         names = self.folder / "resolv.conf"
-        names.write_text(f"nameserver {self.names}\n")
+        names.write_text(f"nameserver {Link.node}\n")
         self.run("mount", "--bind", str(names), "/etc/resolv.conf")
         self._keep_the_kernel()
         # The kubelet mounts volumes for containers that containerd starts.
@@ -214,16 +216,26 @@ class Machine:
         return ["nsenter", f"--target={self.process}", "--net", "--", *command]
 
     def run(self, *command: str) -> str:
-        """Run a command there and return its output.
-
-        Raises:
-            EnvtestError: it failed.
-        """
+        """Run a command there and return its output."""
         return run(self.inside(command))
 
     def server(self, name: str, command: Sequence[str], log: Path) -> "Inside":
         """Return a program to be started there."""
         return Inside(name, self.inside(command), log)
+
+    def ctr(self, *command: str) -> str:
+        """Run a command of containerd's client, about what the kubelet has made."""
+        return self.run("ctr", f"--address={CONTAINERD_SOCKET}", "-n", "k8s.io", *command)
+
+    def connect(self, first: "Node") -> None:
+        """Link a second node to the first; then the host and both nodes reach it and its pods."""
+
+        def in_first(*command: str) -> str:
+            return run(first.in_network(command))
+
+        self.link.make(self.process, self.run, in_first)
+        in_first("ip", "route", "add", self.link.pods, "via", self.link.node)
+        run(["ip", "route", "add", f"{self.link.node}/32", "via", first.link.node])
 
     def stop(self) -> None:
         """Stop everything that runs there, and wait until it has ended."""
@@ -231,12 +243,10 @@ class Machine:
         if first is not None:
             first.kill()
             first.wait()
-        end = time.monotonic() + _START_SECONDS
-        # The kernel ends process 1 only after all others of its namespace.
-        while self.process and Path(f"/proc/{self.process}").exists():
-            if time.monotonic() > end:
-                raise EnvtestError(f"process {self.process} does not end")
-            time.sleep(0.02)
+        if self.process:
+            # The kernel ends process 1 only after all others of its namespace.
+            there = Path(f"/proc/{self.process}")
+            poll(lambda: not there.exists(), f"{there} does not end", _START_SECONDS)
 
 
 class Inside(Server):
@@ -262,45 +272,10 @@ def children(process: int) -> list[int]:
     return [int(each) for each in found.split()]
 
 
-@dataclass(frozen=True)
-class Node:
-    """A node of the cluster.
-
-    Attributes:
-        name: of the node and its host.
-        link: how it is reached.
-        folder: for what it keeps.
-        cgroup: of its pods, in each hierarchy.
-        machine: where its programs run.
-    """
-
-    name: str
-    link: Link
-    folder: Path
-    cgroup: str
-    machine: Machine
-
-    @classmethod
-    def first(cls, folder: Path) -> "Node":
-        """Return the node that the host reaches directly."""
-        return cls._made("node-a", Link(), folder, CGROUPS[0])
-
-    @classmethod
-    def second(cls, folder: Path) -> "Node":
-        """Return the node behind the first one, which forwards its traffic."""
-        link = Link("node-b", host="198.19.0.5", node="198.19.0.6", pods="10.244.1.0/24")
-        return cls._made("node-b", link, folder / "node-b", CGROUPS[1])
-
-    @classmethod
-    def _made(cls, name: str, link: Link, folder: Path, cgroup: str) -> "Node":
-        return cls(name, link, folder, cgroup, Machine(folder, name, Link().node))
-
-    def connect(self, first: "Node") -> None:
-        """Link a second node to the first; then the host and both nodes reach it and its pods."""
-
-        def in_first(*command: str) -> str:
-            return run(first.machine.in_network(command))
-
-        self.link.make(self.machine.process, self.machine.run, in_first)
-        in_first("ip", "route", "add", self.link.pods, "via", self.link.node)
-        run(["ip", "route", "add", f"{self.link.node}/32", "via", first.link.node])
+def nodes(folder: Path) -> tuple[Node, Node]:
+    """Return the node that the host reaches directly, and the one behind it."""
+    behind = Link("node-b", host="198.19.0.5", node="198.19.0.6", pods="10.244.1.0/24")
+    return (
+        Node(NODE, Link(), folder, CGROUPS[0]),
+        Node("node-b", behind, folder / "node-b", CGROUPS[1]),
+    )

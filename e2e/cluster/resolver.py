@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final, cast
 
 import httpx
-import msgspec
 
 from e2e.cluster.settings import DOMAIN
 from e2e.envtest.commands import Access
+from lab.sandbox.objects import dig
 
 _SUFFIX: Final = ["svc", *DOMAIN.split(".")]
 _A: Final = 1
@@ -29,64 +29,31 @@ _HEADER: Final = 12
 _SECONDS_TO_LIVE: Final = 5
 
 
-class _Spec(msgspec.Struct, rename="camel"):
-    cluster_i_p: str = msgspec.field(name="clusterIP", default="None")
-
-
-class _Service(msgspec.Struct):
-    spec: _Spec
-
-
-class _Conditions(msgspec.Struct):
-    ready: bool | None = None
-
-
-class _Endpoint(msgspec.Struct):
-    addresses: list[str]
-    conditions: _Conditions = msgspec.field(default_factory=_Conditions)
-
-
-class _Slice(msgspec.Struct):
-    endpoints: list[_Endpoint] | None = None
-
-
-class _Slices(msgspec.Struct):
-    items: list[_Slice]
-
-
-class Services:
-    """The Services of the cluster, looked up in its API."""
-
-    def __init__(self, access: Access) -> None:
-        self._client = httpx.AsyncClient(
-            base_url=access.url, headers=access.headers, verify=access.tls()
-        )
-
-    async def addresses(self, name: str) -> list[str] | None:
-        """Return the addresses of a name; `None` if the name does not exist."""
-        service, _, rest = name.lower().rstrip(".").partition(".")
-        namespace, *suffix = rest.split(".")
-        if suffix != _SUFFIX:
-            return None
-        found = await self._client.get(f"/api/v1/namespaces/{namespace}/services/{service}")
-        if found.is_error:
-            return None
-        address = msgspec.json.decode(found.content, type=_Service).spec.cluster_i_p
-        return [address] if address != "None" else await self._ready(namespace, service)
-
-    async def _ready(self, namespace: str, service: str) -> list[str]:
-        found = await self._client.get(
-            f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices",
-            params={"labelSelector": f"kubernetes.io/service-name={service}"},
-        )
-        slices = msgspec.json.decode(found.content, type=_Slices).items
-        endpoints = [each for piece in slices for each in piece.endpoints or ()]
-        return [ip for each in endpoints if each.conditions.ready for ip in each.addresses]
+async def addresses(api: httpx.AsyncClient, name: str) -> list[str] | None:
+    """Return the addresses of a name; `None` if the name does not exist."""
+    service, _, rest = name.lower().rstrip(".").partition(".")
+    namespace, *suffix = rest.split(".")
+    if suffix != _SUFFIX:
+        return None
+    found = await api.get(f"/api/v1/namespaces/{namespace}/services/{service}")
+    if found.is_error:
+        return None
+    address = dig(found.json(), "spec", "clusterIP") or "None"
+    if address != "None":
+        return [address]
+    found = await api.get(
+        f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices",
+        params={"labelSelector": f"kubernetes.io/service-name={service}"},
+    )
+    endpoints = [each for part in found.json()["items"] for each in part.get("endpoints") or ()]
+    return [
+        ip for each in endpoints if dig(each, "conditions", "ready") for ip in each["addresses"]
+    ]
 
 
 class Resolver(asyncio.DatagramProtocol):
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, api: httpx.AsyncClient) -> None:
+        self._api = api
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -102,7 +69,7 @@ class Resolver(asyncio.DatagramProtocol):
         name, end = question(query)
         (kind,) = struct.unpack_from("!H", query, end)
         try:
-            found = await self._services.addresses(name)
+            found = await addresses(self._api, name)
         except httpx.TransportError:
             return  # the client will ask again
         told = found if found and kind == _A else []
@@ -132,9 +99,9 @@ def response(query: bytes, end: int, addresses: list[str], *, exists: bool) -> b
 
 
 async def _serve(access: Access, address: str) -> None:
-    services = Services(access)
+    client = httpx.AsyncClient(base_url=access.url, headers=access.headers, verify=access.tls())
     loop = asyncio.get_running_loop()
-    await loop.create_datagram_endpoint(lambda: Resolver(services), local_addr=(address, 53))
+    await loop.create_datagram_endpoint(lambda: Resolver(client), local_addr=(address, 53))
     await asyncio.Event().wait()
 
 

@@ -12,7 +12,7 @@ import yaml
 
 from e2e.controllers.programs import Program
 from e2e.envtest.commands import Access, EnvtestError, helm
-from e2e.envtest.control_plane import Server, free_ports, write_pair
+from e2e.envtest.control_plane import Server, free_ports, wait_for, write_pair
 from e2e.stack.api import Api, ApiError
 from lab.sandbox.objects import Object, dig, name_of
 
@@ -105,7 +105,8 @@ class Running:
     async def start(self) -> None:
         assert self._server is not None
         self._server.start()
-        await self._ready(self._server)
+        url = f"http://127.0.0.1:{self.health}{self.program.ready}"
+        await asyncio.to_thread(wait_for, url, self._server)
 
     def stop(self) -> None:
         assert self._server is not None
@@ -127,7 +128,7 @@ class Running:
 
     def _objects(self) -> Iterator[Object]:
         """Yield the objects of the charts, adapted."""
-        source = self.program.module.source()
+        source = self.program.source()
         namespace = self.program.namespace
         if namespace:
             yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
@@ -180,20 +181,3 @@ class Running:
                 if names <= there:
                     return
                 await asyncio.sleep(_POLL_SECONDS)
-
-    async def _ready(self, server: Server) -> None:
-        url = f"http://127.0.0.1:{self.health}{self.program.ready}"
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                while True:
-                    if server.ended:
-                        raise EnvtestError(f"{self.program.name} ended:\n{server.last_lines}")
-                    try:
-                        async with self.api.session.get(url) as answer:
-                            if answer.ok:
-                                return
-                    except OSError:
-                        pass
-                    await asyncio.sleep(_POLL_SECONDS)
-        except TimeoutError:
-            raise EnvtestError(f"{self.program.name} is not ready:\n{server.last_lines}") from None

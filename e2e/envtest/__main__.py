@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from e2e.envtest.binaries import Binaries, binaries
+from e2e.envtest.binaries import Binaries
 from e2e.envtest.commands import EnvtestError
-from e2e.envtest.control_plane import ControlPlane
+from e2e.envtest.control_plane import ControlPlane, control_plane
 
 COMPACTION_SECONDS: Final = 5
 """How often versions expire for a command, instead of every 5 min."""
@@ -40,23 +40,19 @@ def main() -> None:
 
 
 def _serve(folder: Path, wanted: Path | None, command: Sequence[str] | None) -> int:
-    programs = binaries()
     # A command may wait for versions to expire; in a manual session that would only surprise.
     flags = () if command is None else (f"--etcd-compaction-interval={COMPACTION_SECONDS}s",)
-    plane = ControlPlane(programs, folder, flags)
     try:
-        plane.start()
-        kubeconfig = plane.admin.write_kubeconfig(wanted or folder / "kubeconfig.yaml")
-        variables = access_variables(plane, kubeconfig.resolve())
-        if command is not None:
-            return _run(command, programs, variables)
-        for name, value in variables.items():
-            print(f"export {name}={shlex.quote(value)}", flush=True)
-        signal.pause()
+        with control_plane(folder, *flags) as plane:
+            kubeconfig = plane.admin.write_kubeconfig(wanted or folder / "kubeconfig.yaml")
+            variables = access_variables(plane, kubeconfig.resolve())
+            if command is not None:
+                return _run(command, plane.binaries, variables)
+            for name, value in variables.items():
+                print(f"export {name}={shlex.quote(value)}", flush=True)
+            signal.pause()
     except KeyboardInterrupt:
         print("stopping", file=sys.stderr)
-    finally:
-        plane.stop()
     return 0
 
 

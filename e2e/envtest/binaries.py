@@ -93,14 +93,7 @@ def _built() -> Path:
 
 
 def built(*programs: str) -> Path:
-    """Return the folder with programs of the pinned release, building missing ones.
-
-    Args:
-        programs: names of folders below `cmd` of the module, such as `kubelet`.
-
-    Raises:
-        EnvtestError: the build failed.
-    """
+    """Return the folder with programs of the pinned release, building missing ones."""
     folder = cache() / "controlplane" / f"{kubernetes_version()}-{_digest()}"
     with only_one(cache() / "controlplane.lock"):
         missing = [name for name in programs if not (folder / name).exists()]

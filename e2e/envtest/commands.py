@@ -4,11 +4,14 @@ import shutil
 import ssl
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
+
+from lab.sandbox.objects import JSON
 
 
 class EnvtestError(Exception):
@@ -60,11 +63,7 @@ class Access:
 def run(
     command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> str:
-    """Run a command and return its output.
-
-    Raises:
-        EnvtestError: it failed; the message has the end of its output.
-    """
+    """Run a command and return its output; an error has the end of it."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=cwd)
     if done.returncode:
         said = (done.stdout + done.stderr)[-4000:]
@@ -72,24 +71,33 @@ def run(
     return done.stdout
 
 
+def filled(value: JSON, words: Mapping[str, object]) -> JSON:
+    """Return arguments or settings with their words in place of `{word}`."""
+    if isinstance(value, dict):
+        return {key: filled(each, words) for key, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each, words) for each in value]
+    return value.format_map(words) if isinstance(value, str) else value
+
+
+def poll(condition: Callable[[], object], failure: str, seconds: float) -> None:
+    """Wait until a condition holds, or raise the failure."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise EnvtestError(failure)
+        time.sleep(0.05)
+
+
 @dataclass(frozen=True)
 class Command:
-    """A program with the arguments that every call has.
-
-    Attributes:
-        program: its path.
-        always: arguments in front of those of a call.
-    """
+    """A program with the arguments that every call has."""
 
     program: Path
     always: tuple[str, ...] = ()
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> str:
-        """Run it and return its output.
-
-        Raises:
-            EnvtestError: it failed; the message has its output.
-        """
+        """Run it and return its output."""
         done = self.run(*arguments, stdin=stdin)
         if done.returncode:
             called = " ".join((self.program.name, *arguments))
@@ -111,11 +119,7 @@ def kubectl(program: Path, kubeconfig: Path) -> Command:
 
 
 def helm(kubeconfig: Path | None = None) -> Command:
-    """Return helm: the one in the project's environment, or else the machine's.
-
-    Raises:
-        EnvtestError: helm is missing.
-    """
+    """Return helm: the one in the project's environment, or else the machine's."""
     own = Path(sys.executable).with_name("helm")
     found = own if own.exists() else shutil.which("helm")
     if found is None:

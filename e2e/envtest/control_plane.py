@@ -10,17 +10,17 @@ import random
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import httpx
 import trustme
+import yaml
 
-from e2e.envtest.binaries import Binaries
-from e2e.envtest.commands import Access, EnvtestError
+from e2e.envtest.binaries import Binaries, binaries
+from e2e.envtest.commands import Access, EnvtestError, filled, poll
 
 START_SECONDS: Final = 120.0
 """How long a server may take to become ready; the slowest on a busy machine is far below."""
@@ -30,6 +30,8 @@ _STOP_SECONDS: Final = 30.0
 _PORTS: Final = range(24_000, 32_000)
 _PLACE: Final = 100
 """How many of the ports one process uses."""
+
+_ARGUMENTS: Final = yaml.safe_load(Path(__file__).with_name("arguments.yaml").read_text())
 
 AUDIT_POLICY: Final = """\
 apiVersion: audit.k8s.io/v1
@@ -51,6 +53,13 @@ class Server:
         self._command = command
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def start(self) -> None:
         """Start it; it need not answer yet."""
@@ -95,13 +104,7 @@ class Server:
 
 @dataclass
 class ControlPlane:
-    """A control plane in a folder of its own.
-
-    Attributes:
-        binaries: the programs.
-        folder: for data, certificates and logs; must exist.
-        flags: more arguments for kube-apiserver.
-    """
+    """A control plane in an existing folder, with more arguments for kube-apiserver."""
 
     binaries: Binaries
     folder: Path
@@ -112,15 +115,18 @@ class ControlPlane:
 
     def __post_init__(self) -> None:
         """Prepare everything but start nothing."""
-        self._etcd_port, self._peer_port, self._port = free_ports(3)
+        etcd_port, peer_port, port = free_ports(3)
         certificates = _certificates(self.folder)
-        url = f"https://127.0.0.1:{self._port}"
+        url = f"https://127.0.0.1:{port}"
         self.admin = Access(url, certificates / "ca.crt", "admin-of-the-tests")
         self._write_files()
-        self.etcd = Server("etcd", self._etcd_command(), self.folder / "etcd.log")
-        self.api_server = Server(
-            "kube-apiserver", self._api_server_command(certificates), self.folder / "api-server.log"
-        )
+        words = {"folder": self.folder, "certificates": certificates, "port": port}
+        words |= {"etcdPort": etcd_port, "peerPort": peer_port}
+        arguments = filled(_ARGUMENTS, words)
+        etcd = [str(self.binaries.etcd), *arguments["etcd"]]
+        api_server = [str(self.binaries.kube_apiserver), *arguments["kube-apiserver"], *self.flags]
+        self.etcd = Server("etcd", etcd, self.folder / "etcd.log")
+        self.api_server = Server("kube-apiserver", api_server, self.folder / "api-server.log")
 
     @property
     def audit_log(self) -> Path:
@@ -128,32 +134,14 @@ class ControlPlane:
         return self.folder / "audit.log"
 
     def start(self) -> None:
-        """Start both and wait until they are ready.
-
-        Raises:
-            EnvtestError: a server ended, or took more than `START_SECONDS`.
-        """
+        """Start both and wait until they are ready."""
         self.etcd.start()
         self.api_server.start()
         self.wait()
 
     def wait(self) -> None:
         """Wait until the API server is ready; its default roles exist then."""
-        with httpx.Client(verify=self.admin.tls(), headers=self.admin.headers) as client:
-            end = time.monotonic() + START_SECONDS
-            while not self._ready(client):
-                for server in (self.etcd, self.api_server):
-                    if server.ended:
-                        raise EnvtestError(f"{server.name} ended:\n{server.last_lines}")
-                if time.monotonic() > end:
-                    raise EnvtestError(f"not ready in time:\n{self.api_server.last_lines}")
-                time.sleep(0.05)
-
-    def _ready(self, client: httpx.Client) -> bool:
-        try:
-            return client.get(f"{self.admin.url}/readyz").status_code == httpx.codes.OK
-        except httpx.TransportError:
-            return False
+        wait_for(f"{self.admin.url}/readyz", self.etcd, self.api_server, access=self.admin)
 
     def stop(self) -> None:
         self.api_server.stop()
@@ -165,53 +153,41 @@ class ControlPlane:
         tokens.touch(mode=0o600)
         tokens.write_text(f'{self.admin.token},admin,admin,"system:masters"\n')
 
-    def _etcd_command(self) -> list[str]:
-        client = f"http://127.0.0.1:{self._etcd_port}"
-        peer = f"http://127.0.0.1:{self._peer_port}"
-        return [
-            str(self.binaries.etcd),
-            f"--data-dir={self.folder / 'etcd'}",
-            f"--listen-client-urls={client}",
-            f"--advertise-client-urls={client}",
-            f"--listen-peer-urls={peer}",
-            f"--initial-advertise-peer-urls={peer}",
-            f"--initial-cluster=default={peer}",
-            "--unsafe-no-fsync",
-            "--log-level=warn",
-        ]
 
-    def _api_server_command(self, certificates: Path) -> list[str]:
-        return [
-            str(self.binaries.kube_apiserver),
-            f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
-            "--bind-address=127.0.0.1",
-            "--advertise-address=127.0.0.1",
-            f"--secure-port={self._port}",
-            f"--cert-dir={certificates}",
-            f"--tls-cert-file={certificates / 'server.crt'}",
-            f"--tls-private-key-file={certificates / 'server.key'}",
-            f"--token-auth-file={self.folder / 'tokens.csv'}",
-            "--authorization-mode=RBAC",
-            "--service-cluster-ip-range=10.96.0.0/24",
-            "--service-account-issuer=https://kubernetes.default.svc",
-            f"--service-account-key-file={certificates / 'server.key'}",
-            f"--service-account-signing-key-file={certificates / 'server.key'}",
-            # Servers of other API groups believe it who has asked.
-            f"--proxy-client-cert-file={certificates / 'proxy.crt'}",
-            f"--proxy-client-key-file={certificates / 'proxy.key'}",
-            f"--requestheader-client-ca-file={certificates / 'ca.crt'}",
-            "--requestheader-username-headers=X-Remote-User",
-            "--requestheader-group-headers=X-Remote-Group",
-            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
-            # Pods would need a default ServiceAccount, which only the controller manager creates.
-            "--disable-admission-plugins=ServiceAccount",
-            f"--audit-policy-file={self.folder / 'audit-policy.yaml'}",
-            f"--audit-log-path={self.audit_log}",
-            # Answered requests are in the log, so a test can rely on their absence.
-            "--audit-log-mode=blocking",
-            "--profiling=false",
-            *self.flags,
-        ]
+def wait_for(
+    url: str,
+    *servers: Server,
+    enough: Callable[[httpx.Response], bool] = lambda answer: answer.is_success,
+    access: Access | None = None,
+    seconds: float = START_SECONDS,
+) -> None:
+    """Wait until a server answers as it should."""
+    verify = access.tls() if access else True
+    with httpx.Client(verify=verify, headers=access.headers if access else None) as client:
+
+        def answers() -> bool:
+            for server in servers:
+                if server.ended:
+                    raise EnvtestError(f"{server.name} ended:\n{server.last_lines}")
+            with contextlib.suppress(httpx.TransportError):
+                return enough(client.get(url))
+            return False
+
+        try:
+            poll(answers, f"{url} does not answer as it should", seconds)
+        except EnvtestError as error:
+            raise EnvtestError(f"{error}\n{servers[-1].last_lines}") from None
+
+
+@contextlib.contextmanager
+def control_plane(folder: Path, *flags: str) -> Iterator[ControlPlane]:
+    """Run a control plane in a folder, with more arguments for kube-apiserver."""
+    plane = ControlPlane(binaries(), folder, flags)
+    try:
+        plane.start()
+        yield plane
+    finally:
+        plane.stop()
 
 
 def free_ports(count: int) -> list[int]:

@@ -6,11 +6,12 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Self, cast
 
 import yaml
 
-from e2e.envtest.commands import Access, Command, EnvtestError
+from e2e.envtest.commands import Access, Command, EnvtestError, helm, kubectl
+from e2e.envtest.control_plane import ControlPlane
 
 CHARTS: Final = Path(__file__).resolve().parents[2] / "helm"
 REPORTER: Final = CHARTS / "productionstack-status-reporter"
@@ -24,8 +25,7 @@ class Container:
     """How the chart wants the program to be started.
 
     Attributes:
-        account: `namespace:name` of its ServiceAccount.
-        args: its arguments.
+        account: its ServiceAccount.
         env: variables with plain values.
         fields: variables with the value of a pod's field, such as `metadata.name`.
         files: the mounted ConfigMaps: texts by the path in the container.
@@ -41,16 +41,7 @@ class Container:
 
 @dataclass(frozen=True)
 class Release:
-    """A release of one of our charts in a cluster.
-
-    Attributes:
-        name: of the release.
-        namespace: it is installed in.
-        helm: for this cluster.
-        kubectl: for this cluster, with an admin's rights.
-        admin: the admin's access.
-        folder: for kubeconfigs of replicas.
-    """
+    """A release of one of our charts in a cluster; kubeconfigs of replicas are in its folder."""
 
     name: str
     namespace: str
@@ -58,6 +49,13 @@ class Release:
     kubectl: Command
     admin: Access
     folder: Path
+
+    @classmethod
+    def on(cls, plane: ControlPlane, name: str, namespace: str) -> Self:
+        """Return a release on a control plane, not installed yet."""
+        kubeconfig = plane.admin.write_kubeconfig(plane.folder / "admin.yaml")
+        control = kubectl(plane.binaries.kubectl, kubeconfig)
+        return cls(name, namespace, helm(kubeconfig), control, plane.admin, plane.folder)
 
     async def install(self, chart: Path, values: Mapping[str, object] | None = None) -> str:
         """Install it, or upgrade it to other values; return helm's output, including NOTES."""
@@ -80,11 +78,7 @@ class Release:
         await self._run(self.helm, "uninstall", self.name, "--namespace", self.namespace)
 
     async def container(self) -> Container:
-        """Return how the installed Deployment wants the program to be started.
-
-        Raises:
-            EnvtestError: the release has no such Deployment.
-        """
+        """Return how the installed Deployment wants the program to be started."""
         selector = _SELECTOR.format(self.name)
         found = await self._run(
             self.kubectl, "-n", self.namespace, "get", "deployments", "-l", selector, "-o", "json"

@@ -24,11 +24,7 @@ class Network(Enum):
 
 
 class TcpProxy:
-    """Forwards connections to one address.
-
-    Args:
-        url: of the server behind it; the proxy connects to its host and port.
-    """
+    """Forwards connections to the host and port of a URL."""
 
     def __init__(self, url: str) -> None:
         self._target = urlsplit(url)

@@ -1,20 +1,25 @@
 """A small JSON client of the API server, with the terms of the sandbox."""
 
-import asyncio
-import contextlib
-import socket
-import weakref
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Self
 
 import aiohttp
 import msgspec
-from aiohttp import AddrInfoType
 
 from e2e.envtest.commands import Access
-from lab.sandbox.objects import JSON, Object, decode, dig, encode, name_of, namespace_of
+from lab.sandbox.objects import (
+    JSON,
+    Object,
+    copy_json,
+    decode,
+    dig,
+    encode,
+    meta,
+    name_of,
+    namespace_of,
+)
 
 
 class StackError(Exception):
@@ -44,6 +49,9 @@ class ApiError(StackError):
         """Whether the object has changed, was replaced, or exists already."""
         return self.code == HTTPStatus.CONFLICT
 
+
+AWAY: Final = (ApiError, aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError)
+"""Errors while the API server or a kind is missing; to be retried."""
 
 DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 """The content type of aggregated discovery: two requests return everything."""
@@ -106,41 +114,10 @@ def discovered(document: Object) -> Iterator[Resource]:
                 )
 
 
-_END_SECONDS: Final = 5.0
-_POLL_SECONDS: Final = 0.005
-
-
-class Connections:
-    """Makes the sockets of a connector and ends them.
-
-    A cancelled request leaves a TLS connection that waits for the other side to close, which takes
-    longer than the event loop of a test.
-    """
-
-    def __init__(self) -> None:
-        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-
-    def make(self, address: AddrInfoType) -> socket.socket:
-        family, kind, protocol, *_ = address
-        made = socket.socket(family, kind, protocol)
-        self._sockets.add(made)
-        return made
-
-    async def end(self) -> None:
-        for each in self._open():
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        async with asyncio.timeout(_END_SECONDS):
-            while self._open():  # noqa: ASYNC110 - a closed socket tells nobody
-                await asyncio.sleep(_POLL_SECONDS)
-
-    def _open(self) -> list[socket.socket]:
-        return [each for each in self._sockets if each.fileno() != -1]
-
-
 MANAGER: Final = "e2e-stack"
 """Field manager of everything that is applied."""
 
+_BY_SERVER: Final = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
 _OK: Final = 200
 _REQUEST_SECONDS: Final = 30.0
 _WATCH_SECONDS: Final = 60
@@ -164,16 +141,12 @@ class Api:
     def __init__(self, access: Access) -> None:
         self.access = access
         self._resources: list[Resource] = []
-        self._connections = Connections()
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        connector = aiohttp.TCPConnector(
-            ssl=self.access.tls(), limit=0, socket_factory=self._connections.make
-        )
         self._session = aiohttp.ClientSession(
             self.access.url,
-            connector=connector,
+            connector=aiohttp.TCPConnector(ssl=self.access.tls(), limit=0),
             headers=self.access.headers,
             timeout=aiohttp.ClientTimeout(total=_REQUEST_SECONDS),
             read_bufsize=_LONGEST_LINE,
@@ -183,15 +156,10 @@ class Api:
     async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
             await self._session.close()
-            await self._connections.end()
 
     @property
     def session(self) -> aiohttp.ClientSession:
-        """The HTTP session, for requests that are not about objects.
-
-        Raises:
-            RuntimeError: outside of `async with`.
-        """
+        """The HTTP session, for requests that are not about objects."""
         if self._session is None:
             raise RuntimeError("enter the Api with 'async with' first")
         return self._session
@@ -206,11 +174,7 @@ class Api:
         accept: str = "application/json",
         **params: str,
     ) -> Object:
-        """Send a request and return the object in the answer.
-
-        Raises:
-            ApiError: the answer is not a success.
-        """
+        """Send a request and return the object in the answer."""
         headers = {"Accept": accept}
         data = None
         if body is not None:
@@ -232,29 +196,23 @@ class Api:
         return self._resources
 
     async def resource(self, name: str) -> Resource:
-        """Return a resource in its preferred version.
-
-        Raises:
-            ApiError: it is not served.
-        """
-        for fresh in (False, True):
-            for each in await self.resources(fresh=fresh):
-                if each.name == name:
-                    return each
-        raise ApiError(404, "NotFound", f"{name} is not served")
+        """Return a resource in its preferred version."""
+        return await self._found(name, lambda each: each.name == name)
 
     async def resource_of(self, obj: Object) -> Resource:
-        """Return the resource of an object, in the version that the object has.
-
-        Raises:
-            ApiError: it is not served.
-        """
+        """Return the resource of an object, in the version that the object has."""
         wanted = obj["apiVersion"], obj["kind"]
+        return await self._found(
+            " ".join(wanted),
+            lambda each: (each.api_version, each.kind) == wanted and "create" in each.verbs,
+        )
+
+    async def _found(self, what: str, wanted: Callable[[Resource], bool]) -> Resource:
         for fresh in (False, True):
             for each in await self.resources(fresh=fresh):
-                if (each.api_version, each.kind) == wanted and "create" in each.verbs:
+                if wanted(each):
                     return each
-        raise ApiError(404, "NotFound", f"{wanted[0]} {wanted[1]} is not served")
+        raise ApiError(404, "NotFound", f"{what} is not served")
 
     async def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None:
         path = (await self.resource(resource)).path(namespace, name)
@@ -292,6 +250,23 @@ class Api:
             "PATCH", path, body=obj, content_type=_APPLY, fieldManager=MANAGER, force="true"
         )
 
+    async def install(self, obj: Object) -> Object:
+        """Apply an object without what only servers set, then its status; return it as stored."""
+        wanted = copy_json(obj)
+        for field in _BY_SERVER:
+            meta(wanted).pop(field, None)
+        status = wanted.pop("status", None)
+        stored = await self.apply(wanted)
+        if status:
+            resource = await self.resource_of(wanted)
+            await self.status(resource.name, namespace_of(wanted), name_of(wanted), status)
+        return stored
+
+    async def status(self, resource: str, namespace: str, name: str, status: Object) -> None:
+        """Merge into the status of an object."""
+        patch = {"status": status}
+        await self.patch(resource, name, patch, namespace=namespace, subresource="status")
+
     async def patch(
         self, resource: str, name: str, patch: JSON, *, namespace: str = "", subresource: str = ""
     ) -> Object:
@@ -318,11 +293,7 @@ class Api:
         await unless_gone(self.request("DELETE", path, body=options))
 
     async def watch(self, resource: Resource, version: str) -> AsyncIterator[tuple[str, Object]]:
-        """Yield type and object of each change after `version`, until the server ends the watch.
-
-        Raises:
-            ApiError: the watch was refused, or the version is too old.
-        """
+        """Yield type and object of each change after `version`, until the server ends the watch."""
         params = {
             "watch": "true",
             "resourceVersion": version,

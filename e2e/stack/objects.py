@@ -1,8 +1,10 @@
-"""Parts of objects: conditions, Gateways, and what a stored object has of a written one."""
+"""Parts of objects: conditions, owners, Gateways, and what a stored one has of a written one."""
+
+from collections.abc import Iterable
 
 from lab.demo.sample_stack import present
-from lab.sandbox.objects import JSON, Object, dig
-from lab.sandbox.workloads import with_condition
+from lab.sandbox.objects import JSON, Object, dig, meta, name_of
+from lab.sandbox.workloads import is_ready, with_condition
 
 
 def lost(wanted: JSON, found: JSON, path: str = "", *, empty_counts: bool = True) -> list[str]:
@@ -45,3 +47,22 @@ def gateway(namespace: str, name: str) -> Object:
             "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
         },
     }
+
+
+def owned_by(obj: Object, uid: str) -> bool:
+    return any(each.get("uid") == uid for each in meta(obj).get("ownerReferences") or ())
+
+
+def deleting(obj: Object) -> bool:
+    return bool(meta(obj).get("deletionTimestamp"))
+
+
+def schedulable(nodes: Iterable[Object]) -> list[str]:
+    """Return the names of the nodes for pods that need no accelerator."""
+    return sorted(
+        name_of(node)
+        for node in nodes
+        if is_ready(node)
+        and not dig(node, "spec", "unschedulable")
+        and "accelerator" not in (meta(node).get("labels") or {})
+    )

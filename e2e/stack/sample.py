@@ -10,14 +10,16 @@ from typing import Final
 
 import yaml
 
-from e2e.stack.controller import controller_of
-from e2e.stack.controllers import INDEX_LABEL, NAME_LABEL
 from lab.demo.modelserving import load_crd
 from lab.demo.sample_stack import AGE, load_stack
 from lab.demo.story import CHAT, CODE, SEARCH
 from lab.sandbox.objects import JSON, Object, copy_json, decode, encode, meta, name_of, namespace_of
+from lab.sandbox.workloads import owner_reference
 
 _CRDS: Final = Path(__file__).resolve().parent.parent / "crds.yaml"
+
+INDEX_LABEL: Final = "apps.kubernetes.io/pod-index"
+NAME_LABEL: Final = "statefulset.kubernetes.io/pod-name"
 
 OPEN: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 """A schema that takes any object."""
@@ -28,7 +30,6 @@ WORKLOADS: Final = (CHAT, CODE, SEARCH)
 SHARED: Final = ("istio-system", "kaito-system", "keda", "llm-gateway-auth")
 """The namespaces of the control plane."""
 
-_BY_SERVER: Final = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
 _ORDER: Final = ("Namespace", "Node", "GatewayClass", "Gateway", "InferenceSet", "Workspace")
 
 
@@ -141,7 +142,7 @@ def _stack() -> list[Object]:
 
 def _prepared(objects: Iterable[Object]) -> list[Object]:
     """Return what is to be created, owners before dependents."""
-    found = [_created(obj) for obj in objects]
+    found = list(objects)
     pods = [obj for obj in found if obj["kind"] == "Pod"]
     rest = [obj for obj in found if obj["kind"] != "Pod"]
     return sorted([*rest, *_stateful_sets(pods)], key=_rank)
@@ -149,13 +150,6 @@ def _prepared(objects: Iterable[Object]) -> list[Object]:
 
 def _rank(obj: Object) -> int:
     return _ORDER.index(obj["kind"]) if obj["kind"] in _ORDER else len(_ORDER)
-
-
-def _created(obj: Object) -> Object:
-    obj = copy_json(obj)
-    for field in _BY_SERVER:
-        meta(obj).pop(field, None)
-    return obj
 
 
 def _renamed(value: Object, old: str, new: str) -> Object:
@@ -171,34 +165,23 @@ def _stateful_sets(pods: Sequence[Object]) -> Iterable[Object]:
     """
     by_owner: dict[tuple[str, str], list[Object]] = {}
     for pod in pods:
-        for owner in controller_of(pod, "StatefulSet"):
-            by_owner.setdefault(owner, []).append(pod)
+        for owner in meta(pod).get("ownerReferences") or ():
+            if owner.get("controller") and owner["kind"] == "StatefulSet":
+                by_owner.setdefault((namespace_of(pod), owner["name"]), []).append(pod)
     for (namespace, name), owned in by_owner.items():
         yield _stateful_set(namespace, name, owned)
 
 
 def _stateful_set(namespace: str, name: str, pods: Sequence[Object]) -> Object:
-    labels = dict(meta(pods[0])["labels"])
-    for label in (INDEX_LABEL, NAME_LABEL):
-        labels.pop(label, None)
+    of_index = (INDEX_LABEL, NAME_LABEL)
+    labels = {key: each for key, each in meta(pods[0])["labels"].items() if key not in of_index}
+    workspace = {"apiVersion": "kaito.sh/v1beta1", "kind": "Workspace"}
+    owners = [owner_reference({**workspace, "metadata": {"name": name, "uid": ""}})]
+    place = {"name": name, "namespace": namespace}
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
-        "metadata": {
-            "name": name,
-            "namespace": namespace,
-            "labels": labels,
-            "ownerReferences": [
-                {
-                    "apiVersion": "kaito.sh/v1beta1",
-                    "kind": "Workspace",
-                    "name": name,
-                    "uid": "",
-                    "controller": True,
-                    "blockOwnerDeletion": True,
-                }
-            ],
-        },
+        "metadata": {**place, "labels": labels, "ownerReferences": owners},
         "spec": {
             "replicas": len(pods),
             "serviceName": f"{name}-headless",

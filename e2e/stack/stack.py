@@ -1,4 +1,4 @@
-"""A cluster with the sample stack on a real API server, and methods that inject faults.
+"""A cluster with the sample stack, and methods that inject faults.
 
 The methods have the same names as in the demo's story and the daemon tests.
 """
@@ -6,71 +6,37 @@ The methods have the same names as in the demo's story and the daemon tests.
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
-from typing import Final, Self
+from typing import Final
 
 from e2e.stack import sample
 from e2e.stack.api import Api, ApiError, StackError
-from e2e.stack.controller import Controller, deleting
-from e2e.stack.controllers import (
-    DEPLOYMENTS,
-    STATEFUL_SETS,
-    Deployments,
-    Garbage,
-    Kubelet,
-    Namespaces,
-    StatefulSets,
-)
-from e2e.stack.objects import lost
+from e2e.stack.objects import deleting, lost
 from lab.demo.sample_stack import present
 from lab.demo.story import CHAT
-from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
+from lab.sandbox.objects import Object, dig, meta, name_of
 from lab.sandbox.workloads import Says, is_ready, not_ready, running_status, with_condition
 
 PATIENCE_SECONDS: Final = 120.0
 """How long the played cluster may take to settle; only a broken one takes that long."""
 
 CRDS: Final = "customresourcedefinitions.apiextensions.k8s.io"
+DEPLOYMENTS: Final = "deployments.apps"
+STATEFUL_SETS: Final = "statefulsets.apps"
 _POLL_SECONDS: Final = 0.05
 _BY_CONTROLLERS: Final = frozenset({"Deployment", "Namespace", "Service", "StatefulSet"})
 
 
 class Stack:
-    """Plays controllers and kubelets while entered, and manages the sample stack.
+    """Manages the sample stack in a cluster that has controllers and kubelets.
 
     Args:
         api: the API server with an admin's rights, entered already.
-        ready_after_seconds: from the creation of a pod to Ready.
         without: names of CustomResourceDefinitions that are installed elsewhere.
-        controllers: the played ones; None means all.
     """
 
-    def __init__(
-        self,
-        api: Api,
-        *,
-        ready_after_seconds: float = 0.0,
-        without: Collection[str] = (),
-        controllers: Sequence[Controller] | None = None,
-    ) -> None:
+    def __init__(self, api: Api, *, without: Collection[str] = ()) -> None:
         self.api = api
         self._without = without
-        self._workloads: set[str] = set()
-        self._controllers: Sequence[Controller] = controllers or (
-            Deployments(api),
-            StatefulSets(api),
-            Kubelet(api, ready_after_seconds=ready_after_seconds),
-            Namespaces(api),
-            Garbage(api),
-        )
-
-    async def __aenter__(self) -> Self:
-        for controller in self._controllers:
-            controller.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        for controller in self._controllers:
-            await controller.stop()
 
     async def install(self) -> None:
         """Install the whole sample and wait until it runs."""
@@ -91,14 +57,13 @@ class Stack:
 
     async def install_workload(self, namespace: str, *, like: str = CHAT) -> None:
         """Install a workload namespace of the sample under its own name."""
-        self._workloads.add(namespace)
         await self._install(sample.workload(namespace, like))
         await self.settled(namespace)
 
     async def install_crds(self) -> None:
         """Install the CustomResourceDefinitions that are missing or were changed.
 
-        Waits until they are served. The others are skipped: applying all of them before each test
+        The others are skipped: applying all of them before each test
         would take a tenth of the tests' time.
         """
         there = {name_of(each): each for each in await self.api.items(CRDS) if not deleting(each)}
@@ -108,9 +73,13 @@ class Stack:
             if name_of(crd) not in self._without
             and lost(crd["spec"], dig(there, name_of(crd), "spec"))
         ]
-        for crd in wanted:
+        await self.serve(wanted)
+
+    async def serve(self, crds: Sequence[Object]) -> None:
+        """Install CustomResourceDefinitions and wait until they are served."""
+        for crd in crds:
             await self.api.apply(crd)
-        for name in map(name_of, wanted):
+        for name in map(name_of, crds):
             await self.until(partial(self.lists, name), f"{name} is served")
 
     async def lists(self, resource: str) -> bool:
@@ -127,12 +96,10 @@ class Stack:
         for obj in objects:
             for reference in meta(obj).get("ownerReferences") or ():
                 reference["uid"] = uids[reference["kind"], reference["name"]]
-            status = obj.pop("status", None)
-            there = await self.api.apply(obj)
+            if obj["kind"] in _BY_CONTROLLERS:
+                obj.pop("status", None)
+            there = await self.api.install(obj)
             uids[obj["kind"], name_of(obj)] = meta(there)["uid"]
-            if status is not None and obj["kind"] not in _BY_CONTROLLERS:
-                resource = await self.api.resource_of(obj)
-                await self.status(resource.name, namespace_of(obj), name_of(obj), status=status)
 
     async def settled(self, namespace: str) -> None:
         """Wait until controllers and kubelets have no work left in a namespace."""
@@ -154,52 +121,30 @@ class Stack:
         await self.until(nothing_to_do, f"namespace {namespace} has settled")
 
     async def until(self, condition: Callable[[], Awaitable[object]], what: str) -> None:
-        """Wait until a coroutine function returns something true.
-
-        Raises:
-            StackError: it did not in `PATIENCE_SECONDS`.
-        """
+        """Wait until a coroutine function returns something true."""
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while not await condition():
-                    for controller in self._controllers:
-                        controller.check()
+                while not await condition():  # noqa: ASYNC110 - a server tells only who asks
                     await asyncio.sleep(_POLL_SECONDS)
         except TimeoutError:
-            trouble = "; ".join(each.trouble for each in self._controllers if each.trouble)
-            raise StackError(
-                f"waited {PATIENCE_SECONDS:.0f} s in vain until {what}; "
-                f"last trouble: {trouble or 'none'}"
-            ) from None
+            raise StackError(f"waited {PATIENCE_SECONDS:.0f} s in vain until {what}") from None
+
+    async def changed(self, namespace: str) -> None:
+        """Note that a test has changed Deployments, StatefulSets or pods of a namespace."""
 
     async def scale(self, namespace: str, deployment: str, replicas: int) -> None:
         patch = {"spec": {"replicas": replicas}}
         await self.api.patch(
             DEPLOYMENTS, deployment, patch, namespace=namespace, subresource="scale"
         )
+        await self.changed(namespace)
 
     async def condition(self, resource: str, namespace: str, owner: str, *, says: Says) -> None:
         """Set a condition of every object whose name begins with `owner`."""
         for obj in await self._named(resource, namespace, owner):
             before = dig(obj, "status", "conditions") or []
             fresh = with_condition(before, says, now=present())
-            await self.status(resource, namespace, name_of(obj), status={"conditions": fresh})
-
-    async def parent_condition(
-        self, resource: str, namespace: str, owner: str, *, says: Says
-    ) -> None:
-        """Set a condition under every parent of the routes or pools that begin with `owner`."""
-        for obj in await self._named(resource, namespace, owner):
-            parents = dig(obj, "status", "parents") or []
-            for parent in parents:
-                before = parent.get("conditions") or []
-                parent["conditions"] = with_condition(before, says, now=present())
-            await self.status(resource, namespace, name_of(obj), status={"parents": parents})
-
-    async def status(self, resource: str, namespace: str, name: str, *, status: Object) -> None:
-        await self.api.patch(
-            resource, name, {"status": status}, namespace=namespace, subresource="status"
-        )
+            await self.api.status(resource, namespace, name_of(obj), {"conditions": fresh})
 
     async def pod_waiting(
         self, namespace: str, owner: str, why: tuple[str, str], *, restarts: int = 0
@@ -223,27 +168,22 @@ class Stack:
                 for each in status["containerStatuses"]:
                     each["restartCount"] = restarts
                     each["lastState"] = {"terminated": {"exitCode": 1, "reason": "Error"}}
-            await self.status("pods", namespace, name_of(pod), status=status)
+            await self.api.status("pods", namespace, name_of(pod), status)
+        await self.changed(namespace)
 
-    async def pod_loading(self, namespace: str, name: str, address: str) -> None:
-        """Let the container of a pod run at an address without being ready, as while it loads."""
-        pod = await self.api.get("pods", name, namespace=namespace)
-        if pod is None:
-            raise StackError(f"there is no pod {namespace}/{name}")
-        now = present()
-        status = not_ready(running_status(pod, now=now, address=address), now=now)
-        await self.status("pods", namespace, name, status=status)
+    async def pod_loading(self, namespace: str, owner: str, address: str) -> None:
+        """Let the containers of pods run at an address without being ready, as while they load."""
+        for pod in await self._named("pods", namespace, owner):
+            status = running_status(pod, now=present(), address=address)
+            await self.api.status("pods", namespace, name_of(pod), not_ready(status, now=present()))
+        await self.changed(namespace)
 
     async def pod_ready(self, namespace: str, owner: str) -> None:
         """Let all pods whose name begins with `owner` be ready again."""
         for pod in await self._named("pods", namespace, owner):
             status = running_status(pod, now=present(), address=dig(pod, "status", "podIP"))
-            await self.status("pods", namespace, name_of(pod), status=status)
-
-    async def pod_address(self, namespace: str, name: str, address: str) -> None:
-        """Give a pod an address where something listens."""
-        status = {"podIP": address, "podIPs": [{"ip": address}]}
-        await self.status("pods", namespace, name, status=status)
+            await self.api.status("pods", namespace, name_of(pod), status)
+        await self.changed(namespace)
 
     async def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
         if fails:
@@ -263,22 +203,12 @@ class Stack:
         await self.until(gone, f"{name} is not served")
 
     async def delete_namespace(self, name: str) -> None:
-        self._workloads.discard(name)
         await self.api.delete("namespaces", name)
 
         async def gone() -> bool:
             return await self.api.get("namespaces", name) is None
 
         await self.until(gone, f"namespace {name} is gone")
-
-    async def remove(self) -> None:
-        await asyncio.gather(*map(self.delete_namespace, (*self._workloads, *sample.SHARED)))
-        for obj in sample.shared():
-            if obj["kind"] != "Namespace" and not namespace_of(obj):
-                resource = await self.api.resource_of(obj)
-                await self.api.delete(resource.name, name_of(obj))
-        for crd in sample.crds():
-            await self.remove_crd(name_of(crd))
 
     async def _named(self, resource: str, namespace: str, owner: str) -> list[Object]:
         found = await self.api.items(resource, namespace=namespace)

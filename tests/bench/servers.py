@@ -13,12 +13,12 @@ from e2e.envtest.binaries import binaries
 from e2e.envtest.commands import Access, EnvtestError
 from e2e.envtest.control_plane import ControlPlane
 from e2e.stack.api import Api as RealApi
-from e2e.stack.still import StillCluster
 from lab.sandbox.objects import Object
 from tests.bench.api import Api
 from tests.bench.cluster import build
 from tests.bench.latency import Latency
 from tests.bench.processes import BenchError, sandbox
+from tests.bench.still import install_still
 
 AT_ONCE: Final = 32
 """Requests in flight where the benchmark itself fills or changes a cluster."""
@@ -81,7 +81,7 @@ async def real_server(sets: int, folder: Path) -> AsyncIterator[Server]:
 async def _install(access: Access, sets: int) -> None:
     async with RealApi(access) as admin:
         try:
-            await StillCluster(admin, _installable(build(sets))).install(at_once=AT_ONCE)
+            await install_still(admin, _installable(build(sets)), AT_ONCE)
         except ExceptionGroup as refused:
             raise BenchError(f"cannot install it: {refused.exceptions[0]}") from refused
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from e2e.cluster.suite.faults import FAULTS, MODEL_PODS, mend, named, put_in
-from e2e.cluster.suite.story import all_is_well, calm, complaints, fires, ready_again, until
+from e2e.cluster.suite.faults import FAULTS, MODEL_PODS, named, put_in
+from e2e.cluster.suite.story import fires, told_once, until
 from lab.sandbox.objects import Object
 
 MIRROR = "status-reporter.io/mirror"
@@ -24,26 +24,15 @@ def state_of_container(pod: Object) -> str:
 async def test_fault(installed, stage, models, observer, fault):
     """It is reported once, by its reason, each message says why, and Ready follows once."""
     key = (fault.key[0], named(fault.key[1], models))
-    ready = READY[key[1].partition("/")[0]]
-    await calm(stage)
-    first = len(observer.versions)
-    before = await put_in(stage, fault, models)
-    try:
+    ready = READY[key[1].partition("/")[0]] if fault.ready else ""
+    words = f"{fault.words}|{fault.first}" if fault.first else fault.words
+    once = told_once(stage, observer, key, words, ready=ready)
+    async with once as first, put_in(stage, fault, models):
         await fires(stage, key)
         if fault.first:
             await until(told_since(observer, first, key, fault.words), f"{fault.words} is told")
-    finally:
-        await mend(stage, fault, before, namespace=models)
-    await all_is_well(stage)
-    if fault.ready:
-        await ready_again(observer, first, (ready, key[1]))
-    for message in dict.fromkeys(
-        each.message for each in observer.versions[first:] if each.key == key
-    ):
-        print(message)
-    words = f"{fault.words}|{fault.first}" if fault.first else fault.words
-    told = complaints(observer.versions[first:], key, words, ready=ready if fault.ready else "")
-    assert told == []
+    own = [each.message for each in observer.versions[first:] if each.key == key]
+    print(*dict.fromkeys(own), sep="\n")
 
 
 def told_since(observer, first, key, words=""):
@@ -64,8 +53,6 @@ A_TURN = 2
 @pytest.mark.parametrize("fault", TURNING, ids=lambda fault: fault.name.replace(" ", "-"))
 async def test_words_stay(installed, stage, models, observer, fault):
     """The kubelet gives a pod other states at each attempt; the message about it stays the same."""
-    await calm(stage)
-    beginning = len(observer.versions)
     key = (fault.key[0], named(fault.key[1], models))
     states = [""]
 
@@ -78,41 +65,31 @@ async def test_words_stay(installed, stage, models, observer, fault):
 
         await until(enough, f"{count} states of the pod, of which there were {states}")
 
-    before = await put_in(stage, fault, models)
-    try:
-        await fires(stage, key)
-        await passes_through(2 * A_TURN)
-        first = len(observer.versions)
-        await passes_through(3 * A_TURN)
-        # Each resync writes the Event again, unchanged.
-        await until(told_since(observer, first, key), f"{key} is told again")
-    finally:
-        await mend(stage, fault, before, namespace=models)
-    told = {each.message for each in observer.versions[first:] if each.key == key and each.live}
-    assert len(told) == 1
-    await all_is_well(stage)
-    await ready_again(observer, beginning, (READY["inferenceset"], key[1]))
+    async with told_once(stage, observer, key, fault.words, ready=READY["inferenceset"]):
+        async with put_in(stage, fault, models):
+            await fires(stage, key)
+            await passes_through(2 * A_TURN)
+            first = len(observer.versions)
+            await passes_through(3 * A_TURN)
+            # Each resync writes the Event again, unchanged.
+            await until(told_since(observer, first, key), f"{key} is told again")
+        told = {each.message for each in observer.versions[first:] if each.key == key and each.live}
+        assert len(told) == 1
 
 
 async def test_owner_sees_it(installed, stage, models, observer):
     """The namespace of a model has Events about its fault and its recovery."""
-    await calm(stage)
-    first = len(observer.versions)
     (fault,) = (each for each in FAULTS if each.name == "name of no image")
+    key = (fault.key[0], named(fault.key[1], models))
 
     async def mirrored(state: str) -> None:
         async def seen() -> bool:
             found = await stage.api.items("events", namespace=models, selector=f"{MIRROR}={state}")
-            return any(each["reason"] == fault.key[0] for each in found)
+            return any(each["reason"] == key[0] for each in found)
 
-        await until(seen, f"{fault.key[0]} is {state} in {models}")
+        await until(seen, f"{key[0]} is {state} in {models}")
 
-    before = await put_in(stage, fault, models)
-    try:
-        await mirrored("firing")
-    finally:
-        await mend(stage, fault, before, namespace=models)
-    await mirrored("over")
-    await all_is_well(stage)
-    subject = named(fault.key[1], models)
-    await ready_again(observer, first, (READY["inferenceset"], subject))
+    async with told_once(stage, observer, key, fault.words, ready=READY["inferenceset"]):
+        async with put_in(stage, fault, models):
+            await mirrored("firing")
+        await mirrored("over")

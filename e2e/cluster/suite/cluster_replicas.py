@@ -1,33 +1,17 @@
 """A leader that goes away while there is a fault."""
 
-import subprocess
 from datetime import UTC, datetime
-from functools import partial
 
 import pytest
 
-from e2e.cluster.machine import cgroups
-from e2e.cluster.settings import CONTAINERD_SOCKET
 from e2e.cluster.suite.conftest import LATE, NAMESPACE
 from e2e.cluster.suite.faults import KAITO
-from e2e.cluster.suite.story import (
-    CLUSTER_READY,
-    all_is_well,
-    calm,
-    complaints,
-    fires,
-    ready_again,
-    until,
-)
+from e2e.cluster.suite.story import fires, told_once, until
 from e2e.stage import LEASES
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 from reporter.kube.lease import HANDED_ON_ANNOTATION
 
 SINCE = "status-reporter.io/since"
-
-LIMIT = "memory.limit_in_bytes"
-LEFT = 8 * 1024 * 1024
-"""The memory that a container which runs out of it still gets, in bytes."""
 
 
 async def holder(stage) -> str:
@@ -55,8 +39,7 @@ def container_of(pod) -> str:
 
 def task(cluster, pod, *command: str) -> None:
     """Do something to the process of a pod's container."""
-    tasks = ("ctr", f"--address={CONTAINERD_SOCKET}", "-n", "k8s.io", "tasks")
-    cluster.machine.run(*tasks, *command, container_of(pod))
+    cluster.machine.ctr("tasks", *command, container_of(pod))
 
 
 def delete(stage, cluster, pod) -> None:
@@ -71,78 +54,48 @@ def freeze(stage, cluster, pod) -> None:
     task(cluster, pod, "pause")
 
 
-def run_out_of_memory(stage, cluster, pod) -> None:
-    """Let the kernel kill it: it has less memory than it uses, and something else needs some."""
-    own = {each for each in cgroups() if each.name == container_of(pod)}
-    (place,) = (each for each in own if (each / LIMIT).exists())
-    counts = dict(line.split() for line in (place / "memory.stat").read_text().splitlines())
-    (place / LIMIT).write_text(str(int(counts["rss"]) + LEFT))
-    greedy = f"echo $$ > {place}/cgroup.procs; exec tail /dev/zero"
-    subprocess.run(["sh", "-c", greedy], check=False)
-
-
-async def killed_for_memory(stage, name: str) -> bool:
-    """Tell whether the kubelet reports that for a pod's container."""
-    pod = await stage.api.get("pods", name, namespace=NAMESPACE)
-    (status,) = pod["status"]["containerStatuses"]
-    return status["lastState"].get("terminated", {}).get("reason") == "OOMKilled"
-
-
-@pytest.mark.parametrize(
-    "strike", [delete, kill, freeze, run_out_of_memory], ids=lambda each: each.__name__
-)
+@pytest.mark.parametrize("strike", [delete, kill, freeze], ids=lambda each: each.__name__)
 async def test_leader_goes(installed, cluster, stage, observer, strike):
     """Another process leads; the Event is written once, with its time, and closed at the end."""
-    await calm(stage)
-    first = len(observer.versions)
-    await stage.stack.scale(NAMESPACE, "kaito-workspace", 0)
-    await fires(stage, KAITO)
-    (before,) = await stage.events(KAITO, state="firing")
-    identity, pod = await holder(stage), await leading_pod(stage)
-    strike(stage, cluster, pod)
+    async with told_once(stage, observer, KAITO, "scaled to zero", ready="clusterReady"):
+        await stage.stack.scale(NAMESPACE, "kaito-workspace", 0)
+        await fires(stage, KAITO)
+        (before,) = await stage.events(KAITO, state="firing")
+        identity, pod = await holder(stage), await leading_pod(stage)
+        strike(stage, cluster, pod)
 
-    async def another_leads() -> bool:
-        return await holder(stage) not in ("", identity)
+        async def another_leads() -> bool:
+            return await holder(stage) not in ("", identity)
 
-    try:
-        await until(another_leads, "another process leads")
-    finally:
-        if strike is freeze:
-            task(cluster, pod, "resume")
-    if strike is run_out_of_memory:
-        name = pod["metadata"]["name"]
-        await until(partial(killed_for_memory, stage, name), f"{name} ran out of memory")
-    (after,) = await stage.events(KAITO, state="firing")
-    assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    assert after["eventTime"] == before["eventTime"]
-    await stage.stack.scale(NAMESPACE, "kaito-workspace", 1)
-    await all_is_well(stage)
-    await ready_again(observer, first, CLUSTER_READY)
-    told = observer.versions[first:]
-    assert complaints(told, KAITO, "scaled to zero", ready="clusterReady") == []
+        try:
+            await until(another_leads, "another process leads")
+        finally:
+            if strike is freeze:
+                task(cluster, pod, "resume")
+        (after,) = await stage.events(KAITO, state="firing")
+        assert after["metadata"]["uid"] == before["metadata"]["uid"]
+        assert after["eventTime"] == before["eventTime"]
+        await stage.stack.scale(NAMESPACE, "kaito-workspace", 1)
 
 
 async def test_grace_outlives_the_process(installed, cluster, stage, observer):
     """A leader that is killed in the grace of a fault hands on its start."""
-    await calm(stage)
-    first = len(observer.versions)
     key = (LATE, "cluster")
-    before = await handed_on(stage)
-    await stage.stack.scale(NAMESPACE, "body-based-router", 0)
-    try:
+    async with told_once(stage, observer, key, "scaled to zero", ready="clusterReady"):
+        before = await handed_on(stage)
+        await stage.stack.scale(NAMESPACE, "body-based-router", 0)
+        try:
 
-        async def changed() -> bool:
-            return await handed_on(stage) not in ("", before)
+            async def changed() -> bool:
+                return await handed_on(stage) not in ("", before)
 
-        await until(changed, "the Lease has the start of the fault")
-        identity, pod = await holder(stage), await leading_pod(stage)
-        killed = datetime.now(UTC)
-        kill(stage, cluster, pod)
-        await fires(stage, key)
-    finally:
-        await stage.stack.scale(NAMESPACE, "body-based-router", 2)
-    (told,) = await stage.events(key)
-    assert await holder(stage) != identity
-    assert datetime.fromisoformat(told["metadata"]["annotations"][SINCE]) < killed
-    await all_is_well(stage)
-    await ready_again(observer, first, CLUSTER_READY)
+            await until(changed, "the Lease has the start of the fault")
+            identity, pod = await holder(stage), await leading_pod(stage)
+            killed = datetime.now(UTC)
+            kill(stage, cluster, pod)
+            await fires(stage, key)
+        finally:
+            await stage.stack.scale(NAMESPACE, "body-based-router", 2)
+        (told,) = await stage.events(key)
+        assert await holder(stage) != identity
+        assert datetime.fromisoformat(told["metadata"]["annotations"][SINCE]) < killed

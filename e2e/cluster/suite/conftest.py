@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
 
 import pytest
 
@@ -12,9 +10,9 @@ from e2e.cluster.__main__ import started
 from e2e.cluster.cluster import Cluster
 from e2e.cluster.images import REPOSITORY
 from e2e.cluster.suite.runnable import COMPONENTS, OWN, RunnableStack
-from e2e.envtest.audit import Request, requests
+from e2e.envtest.audit import requests
 from e2e.envtest.binaries import built
-from e2e.envtest.commands import Command, helm, kubectl
+from e2e.envtest.commands import helm, kubectl
 from e2e.envtest.release import REPORTER
 from e2e.stack.api import Api
 from e2e.stage import LEASES, Stage
@@ -41,7 +39,7 @@ the replicas: there is no other node for them.
 
 
 @pytest.fixture(name="cluster", scope="session")
-def _cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def _cluster(request):
     suites = {item.path.name.partition("_")[0] for item in request.session.items}
     cluster = Cluster(count=2 if "nodes" in suites else 1)
     started(cluster, reporter=suites != {"engines"})
@@ -52,65 +50,44 @@ def _cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 @pytest.fixture(name="kubectl", scope="session")
-def _kubectl(cluster: Cluster) -> Command:
+def _kubectl(cluster):
     return kubectl(built("kubectl") / "kubectl", cluster.kubeconfig)
 
 
 @pytest.fixture(name="helm", scope="session")
-def _helm(cluster: Cluster) -> Command:
+def _helm(cluster):
     return helm(cluster.kubeconfig)
 
 
-@dataclass
-class Refused:
-    """What the API server refuses to replicas, except those that outlive their own Role.
+@pytest.fixture(name="uninstall", scope="session")
+def _uninstall(cluster, helm, kubectl):
+    """A function that ends the release; nothing that its replicas asked for was refused."""
+    read = [0]
 
-    Attributes:
-        cluster: that they run on.
-    """
-
-    cluster: Cluster
-    _read: int = 0
-
-    def requests(self) -> list[Request]:
-        """Return the requests. If two replicas create the Lease at once, one is always too late."""
-        return [
+    def end():
+        wrong = [
             each
-            for each in requests(self.cluster.audit_log, since=self._read)
+            for each in requests(cluster.audit_log, since=read[-1])
             if "status-reporter" in each.user
-            and (not each.allowed or each.code in (400, 422))
+            and (not each.allowed or each.code in (400, INVALID))
+            # If two replicas create the Lease at once, one is always too late.
             and not (each.code == INVALID and each.resource == LEASES)
         ]
-
-    def forget(self) -> None:
-        """Ignore what has been refused until now."""
-        self._read = self.cluster.audit_log.stat().st_size
-
-
-@pytest.fixture(name="refused", scope="session")
-def _refused(cluster: Cluster) -> Refused:
-    return Refused(cluster)
-
-
-@pytest.fixture(name="uninstall", scope="session")
-def _uninstall(helm: Command, kubectl: Command, refused: Refused) -> Callable[[], None]:
-    def end() -> None:
-        """End the release. Its Role is gone before its pods are."""
-        wrong = refused.requests()
         helm("uninstall", "status", *IN_NAMESPACE, "--wait")
         of_release = ("pod", "-l", OWN_LABEL, "--field-selector=status.phase=Running")
         kubectl("-n", NAMESPACE, "wait", "--for=delete", *of_release, "--timeout=120s")
-        refused.forget()
+        # Its Role was gone before its pods were.
+        read.append(cluster.audit_log.stat().st_size)
         assert wrong == [], "a replica asked for what it must not"
 
     return end
 
 
 @pytest.fixture(name="sample", scope="session")
-def _sample(cluster: Cluster) -> None:
+def _sample(cluster):
     """The running sample stack, with the models that all tests of their faults share."""
 
-    async def install() -> None:
+    async def install():
         async with Api(cluster.admin) as api:
             stack = RunnableStack(api)
             await stack.install_shared()
@@ -121,9 +98,7 @@ def _sample(cluster: Cluster) -> None:
 
 
 @pytest.fixture(name="installed", scope="module")
-def _installed(
-    sample: None, helm: Command, kubectl: Command, uninstall: Callable[[], None]
-) -> Iterator[str]:
+def _installed(sample, helm, kubectl, uninstall):
     """The chart installed by the README's words, except for the times of `QUICK`; its namespace."""
     for obj in OWN:
         kubectl("apply", "-f", "-", stdin=json.dumps(obj))
@@ -137,7 +112,7 @@ def _installed(
 
 
 @pytest.fixture(name="stage")
-async def _stage(cluster: Cluster, kubectl: Command) -> AsyncIterator[Stage]:
+async def _stage(cluster, kubectl):
     async with Api(cluster.admin) as api:
         stack = RunnableStack(api)
         await stack.install_shared()
@@ -147,13 +122,13 @@ async def _stage(cluster: Cluster, kubectl: Command) -> AsyncIterator[Stage]:
 
 
 @pytest.fixture(name="models")
-async def _models(stage: Stage) -> str:
+async def _models(stage):
     """The namespace of these models, restored to its installed state."""
     await stage.stack.install_workload(MODELS)
     return MODELS
 
 
 @pytest.fixture(name="observer")
-async def _observer(stage: Stage) -> AsyncIterator[Observer]:
+async def _observer(stage):
     async with Observer(stage.api) as observer:
         yield observer

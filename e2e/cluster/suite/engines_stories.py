@@ -7,17 +7,17 @@ server.
 
 import asyncio
 import contextlib
+import json
 import signal
 
 import pytest
 import yaml
 
-from e2e.cluster.machine import Link
+from e2e.cluster.machine import NODE, Link
 from e2e.cluster.registry import Registry, engine_config, engine_layers
-from e2e.cluster.settings import CONTAINERD_SOCKET, ENGINES
-from e2e.cluster.suite.cluster_nodes import devices
+from e2e.cluster.settings import ENGINES
 from e2e.cluster.suite.runnable import RunnableStack, runnable
-from e2e.controllers.programs import ENDPOINT_PICKER
+from e2e.controllers.programs import PROGRAMS
 from e2e.controllers.suite.cluster import (
     FIRST,
     GOOD,
@@ -29,12 +29,12 @@ from e2e.controllers.suite.cluster import (
     SECRET,
     SLOW,
     Metrics,
-    secret,
+    made,
 )
 from e2e.controllers.suite.conftest import _controller, _namespace
 from e2e.controllers.suite.real_inferenceservice import test_a_model_by_deployments
 from e2e.controllers.suite.real_leaderworkerset import test_groups_of_two
-from e2e.controllers.suite.real_llminferenceservice import PICKER, test_a_model_behind_a_picker
+from e2e.controllers.suite.real_llminferenceservice import test_a_model_behind_a_picker
 from e2e.controllers.suite.real_modelserving import test_roles_of_a_model
 from e2e.controllers.suite.told import SETTLING
 from e2e.envtest.release import REPORTER, Release
@@ -53,13 +53,15 @@ __all__ = [
     "test_roles_of_a_model",
 ]
 
+PICKING = PROGRAMS["endpoint-picker"]
 GPUS = "16"
+PICKER = f"{ENGINES}/picker:v1"
 THROUGH_API_SERVER = "apiserver-proxy"
 
 
 @pytest.fixture(name="registry", scope="session")
 def _registry(cluster):
-    layers = engine_layers(**{"endpoint-picker": ENDPOINT_PICKER.built()})
+    layers = engine_layers(**{PICKING.name: PICKING.built()})
     with Registry() as registry:
         for image, pulls, loads in (
             (FIRST, 0, 0), (GOOD, 0, 0), (PICKER, 0, 0), (SLOW, PULLS_SECONDS, PROBES_SECONDS),
@@ -67,6 +69,13 @@ def _registry(cluster):
             config = engine_config(loads, image)
             registry.add(short(image), layers, pull_seconds=pulls, **config)
         yield registry
+
+
+def devices(kubectl, count):
+    """Set the number of GPUs of the node, as a device plugin does."""
+    status = {"status": {each: {GPU: count} for each in ("capacity", "allocatable")}}
+    patch = json.dumps(status)
+    kubectl("patch", "node", NODE, "--subresource=status", "--type=merge", "-p", patch)
 
 
 def short(image):
@@ -102,17 +111,15 @@ async def _stage(cluster, kubectl):
     async with Api(cluster.admin) as api:
         stack = RunnableStack(api, without=OF_CONTROLLERS)
         await stack.install_shared()
-        for path in (ENDPOINT_PICKER.module.source() / ENDPOINT_PICKER.crds).glob("*.yaml"):
+        for path in (PICKING.source() / PICKING.crds).glob("*.yaml"):
             crd = yaml.safe_load(path.read_text())
             if name_of(crd) not in OF_CONTROLLERS:
                 await api.apply(crd)
         await api.apply(METRICS_CRD)
-        metrics = Metrics(api)
-        metrics.start()
-        stage = Stage(api, stack, kubectl)
-        yield stage
-        await stage.forget()
-        await metrics.stop()
+        async with Metrics(api):
+            stage = Stage(api, stack, kubectl)
+            yield stage
+            await stage.forget()
 
 
 @pytest.fixture(name="place")
@@ -144,16 +151,13 @@ class Nodes:
             if name_of(each).startswith(pods) and GPU in str(each["spec"]["containers"])
         ]
 
-    def _ctr(self, *command):
-        self._cluster.machine.run("ctr", f"--address={CONTAINERD_SOCKET}", "-n", "k8s.io", *command)
-
     async def _start_again(self, engines, *, kept=False):
         """Replace pods or, if nothing recreates them, end their containers as a drain would."""
         for pod in engines:
             if kept:
                 (container,) = pod["status"]["containerStatuses"]
                 task = container["containerID"].rpartition("/")[2]
-                self._ctr("tasks", "kill", "--signal", "SIGTERM", task)
+                self._cluster.machine.ctr("tasks", "kill", "--signal", "SIGTERM", task)
             else:
                 place = pod["metadata"]["namespace"]
                 await self._stage.api.delete("pods", name_of(pod), namespace=place)
@@ -163,14 +167,14 @@ class Nodes:
         await self._stage.api.delete("secrets", SECRET, namespace=namespace)
         await self._start_again(await self._engines(namespace, pods))
         yield
-        await self._stage.api.apply(secret(namespace))
+        await self._stage.api.apply(made("secret", namespace))
 
     @contextlib.asynccontextmanager
     async def without_image(self, namespace, pods, *, kept=False):
         engines = await self._engines(namespace, pods)
         images = {each["spec"]["containers"][0]["image"] for each in engines}
         manifests = {short(each): self._registry.manifests.pop(short(each)) for each in images}
-        self._ctr("images", "rm", *images)
+        self._cluster.machine.ctr("images", "rm", *images)
         await self._start_again(engines, kept=kept)
         yield
         self._registry.manifests |= manifests

@@ -13,21 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from e2e.cluster.cluster import NODE
+from e2e.cluster.machine import NODE
 from e2e.cluster.suite.cluster_replicas import holder, leading_pod
 from e2e.cluster.suite.conftest import NAMESPACE, OWN_LABEL, QUICK
 from e2e.cluster.suite.faults import DEPLOYMENTS, MODEL_PODS, STATEFUL_SETS
 from e2e.cluster.suite.runnable import AGENT, STORE, container
-from e2e.cluster.suite.story import (
-    CLUSTER_READY,
-    all_is_well,
-    calm,
-    complaints,
-    fires,
-    has_been_told,
-    ready_again,
-    until,
-)
+from e2e.cluster.suite.story import calm, fires, has_been_told, told_once, until
 from e2e.envtest.commands import EnvtestError, run
 from lab.demo.sample_stack import deployment
 from lab.sandbox.objects import name_of
@@ -93,7 +84,7 @@ def start_again(cluster) -> None:
     plugin.stop()
     # The socket of the killed kubelet; if it stays, the plugin gets no answer.
     socket = "/var/lib/kubelet/device-plugins/kubelet.sock"
-    second = cluster.nodes[1].machine
+    second = cluster.nodes[1]
     second.run("rm", "-f", socket)
     cluster.servers[f"kubelet {NODE_B}"].start()
     second.run("sh", "-c", f"until [ -S {socket} ]; do sleep 0.1; done")
@@ -115,7 +106,7 @@ class Loss:
     words: str
     hit: tuple[str, ...] = (KAITO_MODEL, PLAIN_MODEL)
     key: tuple[str, str] = NODE_NOT_READY
-    ready: tuple[str, str] = CLUSTER_READY
+    ready: str = "clusterReady"
 
 
 LOSSES = [
@@ -130,7 +121,7 @@ LOSSES = [
         f"{NODE_B}.* offers none of its 1 {GPU}",
         (PLAIN_MODEL,),
         ("workloadPodsNotReady", PLAIN_MODEL),
-        PLAIN_READY,
+        PLAIN_READY[0],
     ),
 ]
 
@@ -141,7 +132,7 @@ async def _on_b(installed, cluster, stage, models):
     if PLUGIN not in cluster.servers:
         program = built(DEVICE_PLUGIN, ".")
         log = cluster.folder / "log" / "device-plugin.log"
-        cluster.servers[PLUGIN] = cluster.nodes[1].machine.server(PLUGIN, [str(program), "1"], log)
+        cluster.servers[PLUGIN] = cluster.nodes[1].server(PLUGIN, [str(program), "1"], log)
         cluster.servers[PLUGIN].start()
     for resource, place, name in (MODEL_PODS, KEDA):
         patch = {"spec": {"template": {"spec": ON_B}}}
@@ -199,23 +190,19 @@ async def states(stage) -> dict[str, str]:
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda each: each.strike.__name__)
 async def test_node_fails(on_b, cluster, stage, kubectl, observer, loss):
     """One cause, with its impact; nothing is reported twice when the node is back."""
-    await calm(stage)
-    first = len(observer.versions)
 
     async def hit() -> bool:
         told = await states(stage)
         return {told.get(each) for each in loss.hit} <= {"not-serving"}
 
-    undo = loss.strike(cluster, kubectl)
-    try:
-        await fires(stage, loss.key)
-        await until(hit, f"{loss.hit} do not serve")
-    finally:
-        undo()
-    await all_is_well(stage)
-    await ready_again(observer, first, loss.ready)
-    told = [each for each in observer.versions[first:] if each.key not in (STORE, AGENT)]
-    assert "\n".join(complaints(told, loss.key, loss.words, ready=loss.ready[0])) == ""
+    own = {"ready": loss.ready, "but": (STORE, AGENT)}
+    async with told_once(stage, observer, loss.key, loss.words, **own):
+        undo = loss.strike(cluster, kubectl)
+        try:
+            await fires(stage, loss.key)
+            await until(hit, f"{loss.hit} do not serve")
+        finally:
+            undo()
 
 
 async def test_kubelet_restarts(on_b, cluster, stage, observer):

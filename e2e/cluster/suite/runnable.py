@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
-from e2e.cluster.cluster import NODE
 from e2e.cluster.images import BUSYBOX_IMAGE
+from e2e.cluster.machine import NODE
 from e2e.cluster.suite.story import until
 from e2e.stack import sample
 from e2e.stack.stack import Stack
@@ -73,44 +73,37 @@ def runnable(obj: Object) -> Object:
 
 
 PLACE: Final = "own"
-NO_RUNTIME: Final = "none"
 STORE: Final = ("clusterStoreNotReady", "cluster")
 AGENT: Final = ("clusterAgentNotReady", "cluster")
 
 
-def _component(reason: str, kind: str, name: str) -> Object:
-    workload = {"kind": kind, "name": name, "namespaces": [PLACE]}
-    return {"reason": reason, "layer": "cluster", "workload": workload}
+COMPONENTS: Final = [
+    {
+        "reason": reason,
+        "layer": "cluster",
+        "workload": {"kind": kind, "name": name, "namespaces": [PLACE]},
+    }
+    for reason, kind, name in ((STORE[0], "StatefulSet", "store"), (AGENT[0], "DaemonSet", "agent"))
+]
+"""The chart's value `customComponents`."""
 
 
 def _owner(kind: str, name: str) -> Object:
     labels = {"app": name}
-    spec: Object = {
-        "selector": {"matchLabels": labels},
-        "template": {
-            "metadata": {"labels": labels},
-            "spec": {"terminationGracePeriodSeconds": 5, "containers": [container()]},
-        },
+    pod = {"terminationGracePeriodSeconds": 5, "containers": [container()]}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": PLACE},
+        "spec": {"selector": {"matchLabels": labels}, "template": template},
     }
-    metadata = {"name": name, "namespace": PLACE}
-    return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
-
-COMPONENTS: Final = [
-    _component(STORE[0], "StatefulSet", "store"),
-    _component(AGENT[0], "DaemonSet", "agent"),
-]
-"""The chart's value `customComponents`."""
 
 OWN: Final = [
     {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PLACE}},
     _owner("StatefulSet", "store"),
     _owner("DaemonSet", "agent"),
-    {
-        "apiVersion": "node.k8s.io/v1",
-        "kind": "RuntimeClass",
-        "metadata": {"name": NO_RUNTIME},
-        "handler": "none",
-    },
-]
+    {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "none"}, "handler": "none"},
+]  # fmt: skip
 """Objects created before the chart is installed, owners after their namespace."""

@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Final
 
@@ -82,17 +83,40 @@ async def ready_again(observer: Observer, first: int, key: tuple[str, str]) -> N
     await until(told, f"{key} is told")
 
 
+@asynccontextmanager
+async def told_once(
+    stage: Stage,
+    observer: Observer,
+    key: tuple[str, str],
+    words: str,
+    *,
+    ready: str,
+    but: Collection[tuple[str, str]] = (),
+) -> AsyncIterator[int]:
+    """Check all that is reported about a fault that comes and goes while this is entered.
+
+    Args:
+        stage: the cluster.
+        observer: of our Events; the number of its versions before the fault is yielded.
+        key: reason and subject by which it must be reported.
+        words: a regular expression that each message must match.
+        ready: the reason that reports the subject Ready again; empty if it stays so.
+        but: what may be told beside it.
+    """
+    await calm(stage)
+    first = len(observer.versions)
+    yield first
+    await all_is_well(stage)
+    if ready:
+        await ready_again(observer, first, (ready, key[1]))
+    told = [each for each in observer.versions[first:] if each.key not in but]
+    assert "\n".join(complaints(told, key, words, ready=ready)) == ""
+
+
 def complaints(
     versions: Sequence[Version], key: tuple[str, str], words: str, *, ready: str
 ) -> list[str]:
-    """Return what is wrong with the reports about one fault; empty if all is well.
-
-    Args:
-        versions: of our Events, since before the fault.
-        key: reason and subject by which it must be reported.
-        words: a regular expression that each message must match.
-        ready: the reason that reports the subject Ready again; empty if it stayed so.
-    """
+    """Return what is wrong with the reports about one fault; empty if all is well."""
     own = [each for each in versions if each.key == key]
     others = {each.key: each for each in reversed(versions) if each.live and each.key != key}
     wrong = [f"told without being so: {each.key}: {each.message}" for each in others.values()]

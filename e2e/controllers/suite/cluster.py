@@ -2,15 +2,18 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
+
+import yaml
 
 from e2e.cluster.settings import AUTOSCALER, ENGINES
+from e2e.controllers.controller import Again, Controller, Key, key_of
 from e2e.controllers.programs import CONTROLLER_MANAGER
 from e2e.envtest.binaries import built
 from e2e.envtest.control_plane import ControlPlane, Server, free_ports
 from e2e.stack.api import Api, ApiError, unless_gone
-from e2e.stack.controller import Again, Controller, Key, key_of
-from e2e.stack.controllers import Kubelet, schedulable
+from e2e.stack.objects import deleting, schedulable
 from e2e.stack.sample import OPEN, definition
 from e2e.stack.stack import Stack
 from lab.demo.sample_stack import present
@@ -45,37 +48,18 @@ FIRST, SLOW, GOOD, BAD = (f"{ENGINES}/vllm:{each}" for each in ("v1", "slow", "v
 
 SECRET = "hf-token"
 GPU = "nvidia.com/gpu"
-TOKEN = [{"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": SECRET, "key": "token"}}}]
+MANIFESTS = Path(__file__).with_name("manifests.yaml").read_text()
 
 
-def secret(namespace: str) -> Object:
-    """Return the Secret that engines need."""
-    metadata = {"name": SECRET, "namespace": namespace}
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": metadata,
-        "stringData": {"token": "none"},
-    }
+def made(name: str, namespace: str = "", image: str = FIRST) -> Object:
+    """Return one of the manifests."""
+    text = MANIFESTS.replace("{namespace}", namespace).replace("{image}", image)
+    return yaml.safe_load(text.replace("{registry}", ENGINES))[name]
 
 
-def health(port: int, **changes: object) -> Object:
-    """Return a probe of an engine."""
-    asked = {"path": "/health", "port": port, "scheme": "HTTP"}
-    return {"httpGet": asked, "periodSeconds": 2, **changes}
-
-
-def engine(image: str) -> Object:
-    """Return the container of an engine."""
-    return {
-        "name": "vllm",
-        "image": image,
-        "command": ["vllm", "serve", "meta-llama/Llama-3.1-8B"],
-        "ports": [{"containerPort": 8000}],
-        "env": TOKEN,
-        "readinessProbe": health(8000),
-        "resources": {"limits": {GPU: "1"}},
-    }
+def sets_image(name: str, field: str) -> Callable[[str], Object]:
+    """Return a function for the patch of a manifest's kind that gives its engines an image."""
+    return lambda image: {"spec": {field: made(name, image=image)["spec"][field]}}
 
 
 PULLS_SECONDS = PROBES_SECONDS = 12
@@ -92,8 +76,7 @@ UNSCHEDULABLE = {
 }
 
 
-@contextlib.contextmanager
-def controller_manager(plane: ControlPlane) -> Iterator[None]:
+def controller_manager(plane: ControlPlane) -> Server:
     (port,) = free_ports(1)
     command = [
         str(built(CONTROLLER_MANAGER) / CONTROLLER_MANAGER),
@@ -107,20 +90,12 @@ def controller_manager(plane: ControlPlane) -> Iterator[None]:
         "--kube-api-burst=400",
         *AUTOSCALER,
     ]
-    server = Server(CONTROLLER_MANAGER, command, plane.folder / "controller-manager.log")
-    server.start()
-    try:
-        yield
-    finally:
-        server.stop()
+    return Server(CONTROLLER_MANAGER, command, plane.folder / "controller-manager.log")
 
 
 async def tell(api: Api, key: Key, status: Object) -> None:
     """Merge into the status of a pod, if it still exists."""
-    said = {"status": status}
-    await unless_gone(
-        api.patch("pods", key.name, said, namespace=key.namespace, subresource="status")
-    )
+    await unless_gone(api.status("pods", key.namespace, key.name, status))
 
 
 class Binder(Controller):
@@ -228,17 +203,57 @@ class PlayedNodes:
         await self._binder.has_room(namespace)
 
 
-class Images(Kubelet):
-    """The kubelets."""
+class Images(Controller):
+    """The kubelets: a new pod starts once, by its image; later changes are the test's."""
 
-    async def _says(self, key: Key, pod: Object, status: Object) -> None:
+    follows = ("pods", "nodes")
+
+    def __init__(self, api: Api) -> None:
+        super().__init__(api)
+        self._stranded: set[Key] = set()
+        self._starting: set[str] = set()
+
+    def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
+        """A pod; for a node, the pods that wait for it."""
+        if resource == "nodes":
+            stranded, self._stranded = self._stranded, set()
+            return stranded
+        return (key_of(obj),) if exists else ()
+
+    async def reconcile(self, key: Key) -> None:
+        pod = await self.api.get("pods", key.name, namespace=key.namespace)
+        conditions = dig(pod, "status", "conditions") or ()
+        is_new = all(each["type"] == "PodScheduled" for each in conditions)
+        if pod is None or not (deleting(pod) or is_new):
+            return
+        node = await self.api.get("nodes", str(dig(pod, "spec", "nodeName") or "-"))
+        if node is None or not is_ready(node):
+            # No kubelet answers for a pod on a lost node, or for one that has no node yet.
+            self._stranded.add(key)
+        elif deleting(pod):
+            own = {"namespace": key.namespace, "uid": meta(pod)["uid"]}
+            await self.api.delete("pods", key.name, grace_seconds=0, **own)
+        elif meta(pod)["uid"] not in self._starting:
+            self._starting.add(meta(pod)["uid"])
+            asyncio.get_running_loop().call_later(STARTS_SECONDS, self.add, key)
+        else:
+            await self._start(key, pod)
+
+    async def _start(self, key: Key, pod: Object) -> None:
+        # No two objects of a cluster have the same version.
+        number = int(meta(pod)["resourceVersion"]) % (250 * 250)
+        address = f"127.244.{number // 250}.{number % 250 + 1}"
+        status = running_status(pod, now=present(), address=address)
         tags = {each["image"].rpartition(":")[2] for each in dig(pod, "spec", "containers")}
         if "typo" in tags:
             status = not_ready(status, _NO_IMAGE, now=present())
         elif "slow" in tags:
             self._tasks.append(asyncio.create_task(self._takes_its_time(key, pod)))
             status = not_ready(status, ("ContainerCreating", ""), now=present())
-        await super()._says(key, pod, status)
+        # The first status that anybody writes counts.
+        seen = {"resourceVersion": meta(pod)["resourceVersion"]}
+        patch, place = {"metadata": seen, "status": status}, {"namespace": key.namespace}
+        await unless_gone(self.api.patch("pods", key.name, patch, subresource="status", **place))
 
     async def _takes_its_time(self, key: Key, pod: Object) -> None:
         for seconds, probed in ((PULLS_SECONDS, False), (PROBES_SECONDS, True)):

@@ -11,13 +11,12 @@ from e2e.controllers.running import Running
 from e2e.controllers.suite.cluster import (
     METRICS_CRD,
     OF_CONTROLLERS,
-    STARTS_SECONDS,
     Binder,
     Images,
     Metrics,
     PlayedNodes,
     controller_manager,
-    secret,
+    made,
 )
 from e2e.controllers.suite.told import Prometheus
 from e2e.stack.api import Api
@@ -56,8 +55,8 @@ async def _stage(api, binder, metrics, kubectl):
     for name in sorted(there & OF_CONTROLLERS):
         await api.delete(CRDS, name)
     await api.apply(METRICS_CRD)
-    played = (binder, Images(api, ready_after_seconds=STARTS_SECONDS), metrics)
-    async with Stack(api, without=OF_CONTROLLERS, controllers=played) as stack:
+    stack = Stack(api, without=OF_CONTROLLERS)
+    async with binder, Images(api), metrics:
         await stack.install_shared()
         stage = Stage(api, stack, kubectl)
         yield stage
@@ -85,9 +84,8 @@ async def _controller(stage, place, monkeypatch, tmp_path_factory):
     async with contextlib.AsyncExitStack() as running:
 
         async def start(name, **more):
-            (program,) = [each for each in PROGRAMS if each.name == name]
-            own.add(program.namespace)
-            one = Running(program, stage.api, folder, **place, **more)
+            own.add(PROGRAMS[name].namespace)
+            one = Running(PROGRAMS[name], stage.api, folder, **place, **more)
             await running.enter_async_context(one.started())
             started.append(one)
             return one
@@ -116,5 +114,5 @@ async def _prometheus():
 @pytest.fixture(name="namespace")
 async def _namespace(stage, request):
     name = await stage.namespace(named_after(request.node.name))
-    await stage.api.apply(secret(name))
+    await stage.api.apply(made("secret", name))
     return name

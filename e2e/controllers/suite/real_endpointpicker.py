@@ -7,17 +7,17 @@ each page of the picker once its reason has fired, for the tests of reading.
 
 import asyncio
 import contextlib
-import dataclasses
 import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from e2e.controllers.programs import ENDPOINT_PICKER, REQUESTS
+from e2e.controllers.programs import PROGRAMS
 from e2e.controllers.running import Running
+from e2e.stack.addresses import own_loopback
 from e2e.stack.otterscale import NAME, OtterScale
-from e2e.stack.pod_network import own_loopback
 from lab.simulation.pod_life import Phase
 from lab.simulation.server import ModelPod
 from reporter.metrics.scraping.targets import PORT
@@ -55,7 +55,7 @@ class Picker:
     async def asks(self, count=1, *flags):
         """Return the count of each answer."""
         process = await asyncio.create_subprocess_exec(
-            REQUESTS.built(), f"-address=127.0.0.1:{self.running.webhook}", f"-count={count}", *flags,
+            PROGRAMS["requests"].built(), f"-address=127.0.0.1:{self.running.webhook}", f"-count={count}", *flags,
             stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         said, _ = await process.communicate()
@@ -91,9 +91,8 @@ async def _picker(stage, namespace, replica, tmp_path_factory):
             arguments = [f"--pool-name={NAME}", f"--pool-namespace={namespace}"]
             if configuration:
                 arguments.append(f"--config-text={configuration}")
-            program = dataclasses.replace(
-                ENDPOINT_PICKER, arguments=(*ENDPOINT_PICKER.arguments, *arguments)
-            )
+            shipped = PROGRAMS["endpoint-picker"]
+            program = replace(shipped, arguments=(*shipped.arguments, *arguments))
             process = Running(program, stage.api, tmp_path_factory.mktemp("picker"), health=PORT)
             await running.enter_async_context(process.started())
             otterscale = OtterScale(stage.api, stage.stack, namespace)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from e2e.controllers.suite.cluster import FIRST, GPU, TOKEN, health
+from e2e.controllers.suite.cluster import GPU, made
 from e2e.controllers.suite.told import SETTLING, SOON, Model, Scaler, keda
 from reporter.daemon.evidence import AGAIN
 from reporter.stacks.kserve import reasons as c
@@ -17,54 +17,12 @@ SMALL = {
 }
 
 
-def runtime(namespace):
-    container = {
-        "name": "kserve-container",
-        "image": FIRST,
-        "args": ["--model_name={{.Name}}", "--http_port=8080"],
-        "readinessProbe": health(8080),
-        "resources": {"requests": {"cpu": "1"}},
-    }
-    return {
-        "apiVersion": "serving.kserve.io/v1alpha1",
-        "kind": "ServingRuntime",
-        "metadata": {"name": "huggingface", "namespace": namespace},
-        "spec": {
-            "supportedModelFormats": [{"name": "huggingface", "version": "1", "autoSelect": True}],
-            "protocolVersions": ["v1", "v2"],
-            "containers": [container],
-        },
-    }
-
-
-def inferenceservice(namespace):
-    return {
-        "apiVersion": "serving.kserve.io/v1beta1",
-        "kind": "InferenceService",
-        "metadata": {
-            "name": "chat",
-            "namespace": namespace,
-            "annotations": {"serving.kserve.io/deploymentMode": "Standard"},
-        },
-        "spec": {
-            "predictor": {
-                "minReplicas": 1,
-                "model": {
-                    "modelFormat": {"name": "huggingface"},
-                    "args": ["--model_id=meta-llama/Llama-3.1-8B"],
-                    "env": TOKEN,
-                },
-            }
-        },
-    }
-
-
 async def test_a_model_by_deployments(stage, nodes, controller, namespace, replica):
     """The whole story, and without its runtime."""
     running = await controller("kserve-controller-manager")
     daemon = await (await replica(**SOON)).ready()
-    await stage.api.create(runtime(namespace))
-    wanted = inferenceservice(namespace)
+    await stage.api.create(made("runtime", namespace))
+    wanted = made("inferenceservice", namespace)
     wanted["spec"]["predictor"]["model"]["resources"] = SMALL
     await stage.api.create(wanted)
     model = Model(stage, daemon, ISVCS, wanted, nodes=nodes)
@@ -89,7 +47,7 @@ async def test_a_model_by_deployments(stage, nodes, controller, namespace, repli
     await model.patch({"spec": {"predictor": {"minReplicas": 1}}})
     await model.fires(c.RUNTIME_MISSING, "NoSupportingRuntime")
     await model.agrees()
-    await stage.api.create(runtime(namespace))
+    await stage.api.create(made("runtime", namespace))
     await model.over(c.RUNTIME_MISSING)
     await model.agrees()
     await model.is_deleted()
@@ -100,8 +58,8 @@ async def test_a_model_that_is_scaled(stage, metrics, controller, namespace, rep
     await controller("kserve-controller-manager")
     shorter = {"grace": f"model-startup={2 * SETTLING}"}
     daemon = await (await replica(**SOON | shorter)).ready()
-    await stage.api.create(runtime(namespace))
-    wanted = inferenceservice(namespace)
+    await stage.api.create(made("runtime", namespace))
+    wanted = made("inferenceservice", namespace)
     wanted["spec"]["predictor"]["maxReplicas"] = 3
     await stage.api.create(wanted)
     model = Model(stage, daemon, ISVCS, wanted)
@@ -130,8 +88,8 @@ async def test_a_model_that_keda_scales(stage, controller, namespace, prometheus
     await keda(controller)
     await controller("kserve-controller-manager")
     daemon = await (await replica(**SOON)).ready()
-    await stage.api.create(runtime(namespace))
-    wanted = inferenceservice(namespace)
+    await stage.api.create(made("runtime", namespace))
+    wanted = made("inferenceservice", namespace)
     wanted["metadata"]["annotations"]["serving.kserve.io/autoscalerClass"] = "keda"
     wanted["spec"]["predictor"] |= {
         "minReplicas": 0,

@@ -1,6 +1,6 @@
 """KEDA's operator, and its adapter."""
 
-from e2e.controllers.suite.cluster import engine
+from e2e.controllers.suite.cluster import made
 from e2e.controllers.suite.told import SCALEDOBJECTS, SOON, Model, Prometheus, Scaler, keda, trigger
 from lab.demo.sample_stack import deployment
 from reporter.stacks.workloads import reasons as c
@@ -10,20 +10,9 @@ FAILS = "prometheus query api returned error. status: 500"
 
 
 def scaledobject(namespace, *triggers, **more):
-    return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject",
-        "metadata": {"name": "llama", "namespace": namespace},
-        "spec": {
-            "scaleTargetRef": {"name": "llama"},
-            "minReplicaCount": 0,
-            "maxReplicaCount": 2,
-            "pollingInterval": 2,
-            "cooldownPeriod": 4,
-            "triggers": list(triggers),
-            **more,
-        },
-    }
+    wanted = made("scaledobject", namespace)
+    wanted["spec"] |= {"triggers": list(triggers), **more}
+    return wanted
 
 
 async def scaled(stage, controller, replica, wanted):
@@ -31,9 +20,7 @@ async def scaled(stage, controller, replica, wanted):
     namespace = wanted["metadata"]["namespace"]
     await keda(controller)
     daemon = await (await replica(**SOON)).ready()
-    of_model = deployment(
-        namespace, "llama", engine("vllm/vllm-openai:v0.14.0"), labels={"app": "llama"}
-    )
+    of_model = deployment(namespace, "llama", made("engine"), labels={"app": "llama"})
     await stage.api.create(of_model)
     model = Model(stage, daemon, "deployments.apps", of_model)
     model.subject = f"workload/{namespace}/llama"

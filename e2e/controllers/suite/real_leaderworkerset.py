@@ -1,43 +1,24 @@
 """LeaderWorkerSet."""
 
-from e2e.controllers.suite.cluster import FIRST, engine
+from e2e.controllers.suite.cluster import made, sets_image
 from e2e.controllers.suite.told import SOON, Model
 from reporter.stacks.workloads import reasons as c
 
 SETS = "leaderworkersets.leaderworkerset.x-k8s.io"
 
 
-def image(name):
-    template = {"metadata": {"labels": {"app": "llama"}}, "spec": {"containers": [engine(name)]}}
-    pods = {"leaderTemplate": template, "workerTemplate": template}
-    return {"spec": {"leaderWorkerTemplate": pods}}
-
-
-def leaderworkerset(namespace):
-    spec = image(FIRST)["spec"]
-    return {
-        "apiVersion": "leaderworkerset.x-k8s.io/v1",
-        "kind": "LeaderWorkerSet",
-        "metadata": {"name": "llama", "namespace": namespace},
-        "spec": {
-            "replicas": 2,
-            "leaderWorkerTemplate": {"size": 2, **spec["leaderWorkerTemplate"]},
-        },
-    }
-
-
 async def test_groups_of_two(stage, nodes, controller, namespace, replica):
     """The whole story, for groups of two."""
     running = await controller("lws-controller-manager")
     daemon = await (await replica(**SOON)).ready()
-    wanted = leaderworkerset(namespace)
+    wanted = made("leaderworkerset", namespace)
     await stage.api.create(wanted)
     model = Model(stage, daemon, SETS, wanted, nodes=nodes)
     model.subject = f"workload/{namespace}/llama"
     await model.over(c.READY)
     await model.condition("Available", "True")
 
-    await model.is_updated(image, c.PODS_NOT_READY)
+    await model.is_updated(sets_image("leaderworkerset", "leaderWorkerTemplate"), c.PODS_NOT_READY)
     await model.has_no_room({"spec": {"replicas": 3}}, c.PODS_NOT_READY)
     await model.suffers(c.PODS_NOT_READY, "llama-")
     await model.has_no_controller(running, "llama-", c.PODS_NOT_READY)

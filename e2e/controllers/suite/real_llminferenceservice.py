@@ -5,9 +5,8 @@ from functools import partial
 
 import yaml
 
-from e2e.cluster.settings import ENGINES
-from e2e.controllers.programs import LLMISVC
-from e2e.controllers.suite.cluster import FIRST, engine, health
+from e2e.controllers.programs import PROGRAMS
+from e2e.controllers.suite.cluster import made, sets_image
 from e2e.controllers.suite.told import SOON, Model, keda
 from e2e.stack.objects import condition, gateway
 from lab.demo.sample_stack import told_by
@@ -17,50 +16,11 @@ from tests.daemon.replica import until
 LLMS = "llminferenceservices.serving.kserve.io"
 
 
-def llminferenceservice(namespace):
-    return {
-        "apiVersion": "serving.kserve.io/v1alpha2",
-        "kind": "LLMInferenceService",
-        "metadata": {"name": "chat", "namespace": namespace},
-        "spec": {
-            "model": {"uri": "hf://meta-llama/Llama-3.1-8B", "name": "llama"},
-            "replicas": 1,
-            "storageInitializer": {"enabled": False},
-            "router": {"route": {}, "gateway": {}, "scheduler": scheduler(namespace)},
-            **image(FIRST)["spec"],
-        },
-    }
-
-
-PICKER = f"{ENGINES}/picker:v1"
-"""The image of the Inference Extension, which has fewer plugins than the llm-d router."""
-
-
-def scheduler(namespace):
-    ports = ("--grpc-port=9002", "--grpc-health-port=9003", "--metrics-endpoint-auth=false")
-    pool = ("--pool-name=chat-inference-pool", f"--pool-namespace={namespace}")
-    picker = {
-        "name": "main",
-        "image": PICKER,
-        "command": ["endpoint-picker", *pool, *ports],
-        "readinessProbe": {"initialDelaySeconds": 1, "periodSeconds": 2},
-        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}},
-    }
-    configuration = {
-        "apiVersion": "inference.networking.x-k8s.io/v1alpha1",
-        "kind": "EndpointPickerConfig",
-        "plugins": [{"type": "max-score-picker"}],
-        "schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "max-score-picker"}]}],
-    }
-    template = {"containers": [picker], "terminationGracePeriodSeconds": 5}
-    return {"config": {"inline": configuration}, "template": template}
-
-
 async def test_a_model_behind_a_picker(stage, nodes, controller, namespace, replica):
     """The whole story, and without its Gateway."""
     running = await controller("llmisvc-controller-manager")
     daemon = await (await replica(**SOON)).ready()
-    wanted = llminferenceservice(namespace)
+    wanted = made("llminferenceservice", namespace)
     await stage.api.create(wanted)
     model = Model(stage, daemon, LLMS, wanted, nodes=nodes)
     await model.fires(
@@ -70,7 +30,7 @@ async def test_a_model_behind_a_picker(stage, nodes, controller, namespace, repl
     )
 
     await stage.api.apply(GATEWAY)
-    await stage.stack.status(
+    await stage.api.status(
         GATEWAYS,
         "kserve",
         "kserve-ingress-gateway",
@@ -82,7 +42,7 @@ async def test_a_model_behind_a_picker(stage, nodes, controller, namespace, repl
     await model.condition("Ready", "True")
     await model.agrees()
 
-    await model.is_updated(image, c.PODS_NOT_READY)
+    await model.is_updated(sets_image("llminferenceservice", "template"), c.PODS_NOT_READY)
     await model.has_no_room({"spec": {"replicas": 2}}, c.PODS_NOT_READY)
     await model.suffers(c.PODS_NOT_READY, "chat-kserve-")
     await model.has_no_controller(running, "chat-kserve-", c.PODS_NOT_READY)
@@ -102,7 +62,7 @@ async def test_a_model_that_is_scaled(stage, controller, namespace, prometheus, 
     await keda(controller)
     await controller("llmisvc-controller-manager")
     daemon = await (await replica(**SOON)).ready()
-    wanted = llminferenceservice(namespace)
+    wanted = made("llminferenceservice", namespace)
     by_keda = {"pollingInterval": 2, "cooldownPeriod": 4}
     wanted["spec"] |= {"scaling": {"maxReplicas": 3, "wva": {"keda": by_keda}}}
     for field in ("replicas", "router"):
@@ -117,7 +77,8 @@ async def test_a_model_that_is_scaled(stage, controller, namespace, prometheus, 
     address = json.dumps({"prometheus": {"url": prometheus.url}})
     data = {"data": {"autoscaling-wva-controller-config": address}}
     await stage.api.patch("configmaps", "inferenceservice-config", data, namespace="kserve")
-    await stage.api.apply(yaml.safe_load(VARIANTS.read_text()))
+    variants = PROGRAMS["llmisvc-controller-manager"].source() / VARIANTS
+    await stage.api.apply(yaml.safe_load(variants.read_text()))
     await model.over(c.RECONCILE_FAILED)
     await model.condition("ScalingReady", "True")
     prometheus.says(2)
@@ -140,18 +101,9 @@ async def test_a_model_that_is_scaled(stage, controller, namespace, prometheus, 
     await model.is_deleted()
 
 
-VARIANTS = LLMISVC.module.source() / "test/crds/wva_variantautoscalings.yaml"
+VARIANTS = "test/crds/wva_variantautoscalings.yaml"
 GATEWAYS = "gateways.gateway.networking.k8s.io"
 GATEWAY = gateway("kserve", "kserve-ingress-gateway")
-
-
-def image(name):
-    probes = {each: health(8000) for each in ("livenessProbe", "startupProbe")}
-    template = {
-        "containers": [engine(name) | {"name": "main", **probes}],
-        "terminationGracePeriodSeconds": 5,
-    }
-    return {"spec": {"template": template}}
 
 
 def stop(value):
@@ -167,4 +119,4 @@ async def accepted(stage, namespace):
         ("inferencepools.inference.networking.k8s.io", "chat-inference-pool"),
     ):
         await until(partial(stage.api.get, resource, name, namespace=namespace), f"{name} is there")
-        await stage.stack.status(resource, namespace, name, status=status)
+        await stage.api.status(resource, namespace, name, status=status)

@@ -1,31 +1,9 @@
 """ModelServings of Kthena."""
 
-from e2e.controllers.suite.cluster import FIRST, engine
+from e2e.controllers.suite.cluster import made, sets_image
 from e2e.controllers.suite.told import SOON, Model
-from e2e.stack.kthena import MANAGER, MODELSERVINGS
+from e2e.serving import MANAGER, MODELSERVINGS
 from reporter.stacks.kthena import reasons as m
-
-
-def roles(image):
-    pods = {"spec": {"containers": [engine(image)], "terminationGracePeriodSeconds": 5}}
-    prefill = {
-        "name": "prefill",
-        "workerReplicas": 1,
-        "entryTemplate": pods,
-        "workerTemplate": pods,
-    }
-    decode = {"name": "decode", "workerReplicas": 0, "entryTemplate": pods}
-    return {"spec": {"template": {"roles": [prefill, decode]}}}
-
-
-def modelserving(namespace):
-    return {
-        "apiVersion": "workload.serving.volcano.sh/v1alpha1",
-        "kind": "ModelServing",
-        "metadata": {"name": "chat", "namespace": namespace},
-        "spec": {"replicas": 2, "schedulerName": "default-scheduler", **roles(FIRST)["spec"]},
-    }
-
 
 OF_REPORTER = (
     "roleStatuses",
@@ -56,7 +34,7 @@ async def test_roles_of_a_model(stage, nodes, controller, namespace, replica):
     """The whole story."""
     running = await controller(MANAGER)
     daemon = await (await replica(**SOON)).ready()
-    wanted = modelserving(namespace)
+    wanted = made("modelserving", namespace)
     await stage.api.create(wanted)
     model = Model(
         stage, daemon, MODELSERVINGS, wanted, nodes=nodes, ours=OF_REPORTER, unfollowed=UNFOLLOWED
@@ -64,7 +42,7 @@ async def test_roles_of_a_model(stage, nodes, controller, namespace, replica):
     await model.over(m.READY)
     await model.is_ready()
 
-    await model.is_updated(roles, m.ROLE_CREATING)
+    await model.is_updated(sets_image("modelserving", "template"), m.ROLE_CREATING)
     await model.has_no_room({"spec": {"replicas": 3}}, m.ROLE_CREATING)
     await model.suffers(m.ROLE_CREATING, "chat-")
     await model.has_no_controller(running, "chat-", m.ROLE_CREATING)

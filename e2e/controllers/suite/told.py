@@ -1,7 +1,7 @@
 """Compare what a controller wrote with the status that the reporter derives, and its reports."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from aiohttp import web
@@ -12,6 +12,17 @@ from tests.daemon.replica import Replica, free_port, until
 from tests.daemon.stage import key_of
 
 SCALEDOBJECTS: Final = "scaledobjects.keda.sh"
+
+
+async def until_is(get: Callable[[], Awaitable[object]], wanted: object, what: str) -> None:
+    """Wait until something is as wanted."""
+
+    async def is_so() -> bool:
+        found = await get()
+        assert found == wanted, found
+        return True
+
+    await until(is_so, f"{what}: {wanted}")
 
 
 class Prometheus:
@@ -67,13 +78,11 @@ class Scaler:
     async def says(self, **wanted: str) -> None:
         """Wait until its conditions have these statuses, such as `Ready="True"`."""
 
-        async def so() -> bool:
+        async def statuses() -> dict[str, str]:
             found = await self.conditions()
-            statuses = {key: each["status"] for key, each in found.items()}
-            assert wanted.items() <= statuses.items(), found
-            return True
+            return {key: each["status"] for key, each in found.items() if key in wanted}
 
-        await until(so, f"ScaledObject {self._name} says {wanted}")
+        await until_is(statuses, wanted, f"conditions of ScaledObject {self._name}")
 
 
 SETTLING = 10
@@ -156,36 +165,27 @@ class Model:
     async def agrees(self, *, but: tuple[str, ...] = ()) -> None:
         """Wait until the derived status is the written one, except for some paths."""
 
-        async def same() -> bool:
+        async def different() -> list[str]:
             derived = await self.derived()
-            found = [
-                each
-                for each in differences(derived, await self.written())
-                if not each.startswith(self._ours + but)
-            ]
             assert derived
-            assert not found, found
-            return True
+            found = differences(derived, await self.written())
+            return [each for each in found if not each.startswith(self._ours + but)]
 
-        await until(same, f"{self.subject}: derived and written agree")
+        await until_is(different, [], f"{self.subject}: derived and written differ in nothing")
 
     async def condition(self, type_: str, status: str) -> None:
-        async def says() -> bool:
+        async def says() -> str:
             conditions = (await self.written()).get("conditions") or ()
-            found = {each["type"]: each["status"] for each in conditions}
-            assert found.get(type_) == status, conditions
-            return True
+            return "".join(each["status"] for each in conditions if each["type"] == type_)
 
-        await until(says, f"{self.subject}: {type_} is {status}")
+        await until_is(says, status, f"{self.subject}: {type_}")
 
     async def state(self, wanted: str) -> None:
-        async def found() -> bool:
+        async def found() -> list[str]:
             subjects = (await self.daemon.report())["subjects"]
-            states = [each["state"] for each in subjects if each["subject"] == self.subject]
-            assert states == [wanted], states
-            return True
+            return [each["state"] for each in subjects if each["subject"] == self.subject]
 
-        await until(found, f"{self.subject} is {wanted}")
+        await until_is(found, [wanted], self.subject)
 
     async def patch(self, patch: Object) -> None:
         await self.stage.api.patch(self.resource, self.name, patch, namespace=self.namespace)
@@ -234,32 +234,24 @@ class Model:
     async def runs(self, image: str) -> None:
         """Wait until its containers have this image, and pods with another image are gone."""
 
-        async def so() -> bool:
+        async def images() -> set[str]:
             found = await self.stage.api.items("pods", namespace=self.namespace)
-            images = {each["image"] for pod in found for each in pod["spec"]["containers"]}
-            assert image in images
-            assert not images & {FIRST, SLOW, GOOD, BAD} - {image}, images
-            return True
+            there = {each["image"] for pod in found for each in pod["spec"]["containers"]}
+            return there & {FIRST, SLOW, GOOD, BAD}
 
-        await until(so, f"{self.subject} runs {image}")
+        await until_is(images, {image}, f"images of {self.subject}")
 
     async def has_pods(self, count: int, *, firing: str = "") -> None:
         """Wait until it has so many pods, and all is well but for what fires."""
 
-        async def has() -> bool:
-            found = await self.stage.api.items("pods", namespace=self.namespace)
-            return len(found) == count
+        async def there() -> int:
+            return len(await self.stage.api.items("pods", namespace=self.namespace))
 
-        await until(has, f"{self.subject} has {count} pods")
+        await until_is(there, count, f"number of pods of {self.subject}")
         await self.is_ready(firing=firing)
 
     async def is_updated(self, patch: Callable[[str], Object], reason: str) -> None:
-        """It loads slowly, is updated, then to an image that does not exist, and is rolled back.
-
-        Args:
-            patch: what sets an image.
-            reason: that its pods are not ready.
-        """
+        """It loads slowly, is updated, then to an image that does not exist, and is rolled back."""
         for image in (SLOW, GOOD):
             await self.patch(patch(image))
             await self.runs(image)
@@ -291,12 +283,7 @@ class Model:
         await self.is_ready()
 
     async def suffers(self, reason: str, pods: str) -> None:
-        """Its Secret, its image and its node are lost: each is reported alone, and ends.
-
-        Args:
-            reason: that its pods are not ready.
-            pods: what their names begin with.
-        """
+        """Its Secret, its image and its node are lost: each is reported alone, and ends."""
         but = () if self.nodes.replaces_pods else self._unfollowed
         for without, words in (
             (self.nodes.without_secret, NO_SECRET),

@@ -2,16 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
-import aiohttp
-import msgspec
-
-from e2e.stack.api import Api, ApiError
+from e2e.stack.api import AWAY, Api
 from lab.sandbox.objects import Object, meta, name_of, namespace_of
-
-AWAY: Final = (ApiError, aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError)
-"""Errors while the API server or a kind is missing; to be retried."""
 
 RETRY_SECONDS: Final = 0.2
 """Seconds until a failed request is retried."""
@@ -57,18 +51,15 @@ class Again(Exception):  # noqa: N818 - a wish, not an error
 
 
 class Controller:
-    """Brings objects to the state that their spec wants, one key at a time.
+    """Brings objects to the state that their spec wants, one key at a time, while entered.
 
-    Attributes:
-        follows: resources whose changes cause a pass.
-        trouble: the error of the newest failed request, for messages.
+    A change of the resources that it follows causes a pass.
     """
 
     follows: tuple[str, ...] = ()
 
     def __init__(self, api: Api) -> None:
         self.api = api
-        self.trouble = ""
         self._queue: asyncio.Queue[Key] = asyncio.Queue()
         self._waiting: set[Key] = set()
         self._tasks: list[asyncio.Task[None]] = []
@@ -84,23 +75,18 @@ class Controller:
         """
         raise NotImplementedError
 
-    def start(self) -> None:
-        """Start to follow and to work."""
+    async def __aenter__(self) -> Self:
         self._tasks = [asyncio.create_task(self._follow(resource)) for resource in self.follows]
         self._tasks.append(asyncio.create_task(self._work()))
+        return self
 
-    async def stop(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Stop, and raise any error of its work."""
         for task in self._tasks:
             task.cancel()
         for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
             if not isinstance(ended, asyncio.CancelledError | None):
                 raise ended
-
-    def check(self) -> None:
-        for task in self._tasks:
-            if task.done() and not task.cancelled():
-                task.result()
 
     def add(self, key: Key) -> None:
         """Request a pass; several requests before it begins are one."""
@@ -119,25 +105,9 @@ class Controller:
             self._waiting.discard(key)
             try:
                 await self.reconcile(key)
-            except (Again, *AWAY) as error:
-                self.trouble = f"{type(self).__name__} {'/'.join(key)}: {error}"
+            except (Again, *AWAY):
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self.add, key)
 
 
 def key_of(obj: Object) -> Key:
     return Key(namespace_of(obj), name_of(obj))
-
-
-def controller_of(obj: Object, kind: str) -> Iterable[Key]:
-    """Yield the key of the object's controller, if it is of that kind."""
-    for reference in meta(obj).get("ownerReferences") or ():
-        if reference.get("controller") and reference.get("kind") == kind:
-            yield Key(namespace_of(obj), reference["name"])
-
-
-def owned_by(obj: Object, uid: str) -> bool:
-    return any(each.get("uid") == uid for each in meta(obj).get("ownerReferences") or ())
-
-
-def deleting(obj: Object) -> bool:
-    return bool(meta(obj).get("deletionTimestamp"))
