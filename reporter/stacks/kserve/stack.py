@@ -14,22 +14,17 @@ if TYPE_CHECKING:
 
 _MADE_FOR: Final = "serving.kserve.io/inferenceservice"
 
-OF_KSERVE: Final[tuple[Need, ...]] = (
-    need(
-        reasons.INFERENCESERVICES,
-        "InferenceServices",
-        evidence="the KServe controller makes what each runs on, and writes its status "
-        "(kserve/kserve, pkg/controller/v1beta1/inferenceservice)",
-    ),
+OF_KSERVE: Final = need(
+    reasons.INFERENCESERVICES,
+    "InferenceServices",
+    evidence="the KServe controller makes what each runs on, and writes its status "
+    "(kserve/kserve, pkg/controller/v1beta1/inferenceservice)",
 )
-LEFT_OF_KSERVE: Final[tuple[Need, ...]] = (
-    need(
-        r.PODS,
-        f"Pods with the label {_MADE_FOR}",
-        evidence="they serve the InferenceService that the label names "
-        "(kserve/kserve, pkg/constants)",
-        shows=lambda pod, _: pod.metadata.label(_MADE_FOR) is not None,
-    ),
+LEFT_OF_KSERVE: Final = need(
+    r.PODS,
+    f"Pods with the label {_MADE_FOR}",
+    evidence="they serve the InferenceService that the label names (kserve/kserve, pkg/constants)",
+    shows=lambda pod, _: pod.metadata.label(_MADE_FOR) is not None,
 )
 OF_KNATIVE: Final[tuple[Need, ...]] = (
     need(
@@ -74,7 +69,7 @@ KSERVE: Final = Stack(
             labels=("control-plane=kserve-controller-manager",),
             leases=("kserve-controller-manager-leader-lock",),
             observes=True,
-            needs=OF_KSERVE,
+            needs=(OF_KSERVE,),
             governs=True,
         ),
         Controller(
@@ -94,7 +89,7 @@ KSERVE: Final = Stack(
         RequiredKind(
             crd=reasons.INFERENCESERVICES.crd_name,
             owner="KServe",
-            needs=LEFT_OF_KSERVE,
+            needs=(LEFT_OF_KSERVE,),
             of=(reasons.STACK,),
         ),
     ),

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import resources as r
-from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
+from reporter.model.stack import Controller, RequiredKind, ScrapedPods, StackWords, need
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.stack import Stack
 
@@ -11,33 +11,25 @@ if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
 
 
-OF_LLMISVC: Final[tuple[Need, ...]] = (
-    need(
-        reasons.LLMS,
-        "LLMInferenceServices",
-        evidence="llmisvc-controller-manager makes what each runs on, and writes its status "
-        "(kserve/kserve, pkg/controller/v1alpha2/llmisvc)",
-    ),
+OF_LLMISVC: Final = need(
+    reasons.LLMS,
+    "LLMInferenceServices",
+    evidence="llmisvc-controller-manager makes what each runs on, and writes its status "
+    "(kserve/kserve, pkg/controller/v1alpha2/llmisvc)",
 )
-LEFT_OF_LLMISVC: Final[tuple[Need, ...]] = (
-    need(
-        r.PODS,
-        f"Pods with the label {reasons.PART_OF}={reasons.LLM_PART}",
-        evidence="they serve an LLMInferenceService (kserve/kserve, pkg/constants)",
-        shows=lambda pod, _: pod.metadata.label(reasons.PART_OF) == reasons.LLM_PART,
-    ),
+LEFT_OF_LLMISVC: Final = need(
+    r.PODS,
+    f"Pods with the label {reasons.PART_OF}={reasons.LLM_PART}",
+    evidence="they serve an LLMInferenceService (kserve/kserve, pkg/constants)",
+    shows=lambda pod, _: pod.metadata.label(reasons.PART_OF) == reasons.LLM_PART,
 )
-OF_LWS: Final[tuple[Need, ...]] = (
-    need(
-        reasons.LLMS,
-        "LLMInferenceServices with a worker in the spec",
-        evidence="each of their replicas is a group of a LeaderWorkerSet, whose controller makes "
-        "the StatefulSets (kubernetes-sigs/lws, pkg/controllers)",
-        shows=lambda llm, _: bool(
-            llm.spec.worker or (llm.spec.prefill and llm.spec.prefill.worker)
-        ),
-        detail=lambda _: ", which has workers",
-    ),
+OF_LWS: Final = need(
+    reasons.LLMS,
+    "LLMInferenceServices with a worker in the spec",
+    evidence="each of their replicas is a group of a LeaderWorkerSet, whose controller makes "
+    "the StatefulSets (kubernetes-sigs/lws, pkg/controllers)",
+    shows=lambda llm, _: bool(llm.spec.worker or (llm.spec.prefill and llm.spec.prefill.worker)),
+    detail=lambda _: ", which has workers",
 )
 
 
@@ -68,7 +60,7 @@ LLMISVC: Final = Stack(
             leases=("llminferenceservice-kserve-controller-manager",),
             makes_for=("LLMInferenceService",),
             observes=True,
-            needs=OF_LLMISVC,
+            needs=(OF_LLMISVC,),
             governs=True,
         ),
         Controller(
@@ -79,7 +71,7 @@ LLMISVC: Final = Stack(
             leases=("b8b2488c.x-k8s.io",),
             makes_for=("LeaderWorkerSet",),
             part=LWS,
-            needs=OF_LWS,
+            needs=(OF_LWS,),
             governs=True,
             optional=True,  # only multi-node replicas need it
         ),
@@ -88,7 +80,7 @@ LLMISVC: Final = Stack(
         RequiredKind(
             crd=reasons.LLMS.crd_name,
             owner="KServe",
-            needs=LEFT_OF_LLMISVC,
+            needs=(LEFT_OF_LLMISVC,),
             of=(reasons.STACK,),
         ),
     ),

@@ -33,11 +33,7 @@ from reporter.workload.owners import is_false, is_true, last_written, latest, wa
 _OF_KSERVE: Final = FAILED_PASS | {STOPPED}
 """Reasons that have a finding of their own."""
 
-_SEVERITY: Final = {
-    api.Component.PREDICTOR: 30,
-    api.Component.TRANSFORMER: 20,
-    api.Component.EXPLAINER: 10,
-}
+_SEVERITY: Final = dict(zip(api.Component, (30, 20, 10), strict=True))
 """Nothing is answered without a predictor; each request passes through the transformer."""
 
 
@@ -215,9 +211,7 @@ def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
     )
 
 
-_NOT_READY: Final = frozenset(
-    {(AVAILABLE, "False"), (PROGRESSING, "False"), (REPLICA_FAILURE, "True")}
-)
+_NOT_READY: Final = ((AVAILABLE, "False"), (PROGRESSING, "False"), (REPLICA_FAILURE, "True"))
 """Conditions of a Deployment that make a component's Ready False."""
 
 

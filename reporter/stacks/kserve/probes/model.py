@@ -124,13 +124,9 @@ def _by_status(scope: InferenceServiceScope) -> Iterator[Finding]:
     if status is None or status.transition_status != derive.Transition.BLOCKED:
         return
     info = status.last_failure_info or FailureInfo()
-    reason, code, said = (
-        info.reason or derive.MODEL_LOAD_FAILED,
-        info.exit_code,
-        last_words(info.message),
-    )
+    reason, said = info.reason or derive.MODEL_LOAD_FAILED, last_words(info.message)
     unusual = f", {reason}" if reason != derive.MODEL_LOAD_FAILED else ""
-    how = "" if code is None else f" ({exit_words(code, reason)})"
+    how = "" if info.exit_code is None else f" ({exit_words(info.exit_code, reason)})"
     yield scope.finding(
         reason=reasons.MODEL_LOAD_FAILED,
         cause=reason,

@@ -20,30 +20,16 @@ from reporter.workload.owners import is_false, is_true, words
 
 _ROLLOUT: Final = timedelta(seconds=reasons.ROLLOUT_SECONDS)
 _NEVER: Final = "Initial scale was never achieved"
-_MEANINGS: Final = (
-    (
-        _NEVER,
-        (
-            "no pod was Ready within Knative's progress deadline (600 s, or the annotation "
-            "serving.knative.dev/progress-deadline), so it was scaled to zero and is not tried "
-            "again: once the cause is mended, make a new revision"
-        ),
-    ),
-    (
-        "failed to resolve image to digest",
-        (
-            "Knative's controller asks the registry itself, not the node: it needs the address, "
-            "the certificates and the pull Secret of the ServiceAccount"
-        ),
-    ),
-    (
-        "Waiting for load balancer to be ready",
-        (
-            "Knative asks the pods of the gateway for the route, and they do not answer as it "
-            "expects: a NetworkPolicy, strict mTLS or an authorization may refuse it"
-        ),
-    ),
-)
+_MEANINGS: Final = {
+    _NEVER: "no pod was Ready within Knative's progress deadline (600 s, or the annotation "
+    "serving.knative.dev/progress-deadline), so it was scaled to zero and is not tried again: once "
+    "the cause is mended, make a new revision",
+    "failed to resolve image to digest": "Knative's controller asks the registry itself, not the "
+    "node: it needs the address, the certificates and the pull Secret of the ServiceAccount",
+    "Waiting for load balancer to be ready": "Knative asks the pods of the gateway for the route, "
+    "and they do not answer as it expects: a NetworkPolicy, strict mTLS or an authorization may "
+    "refuse it",
+}
 """Knative's messages and their meaning (knative/serving: `revision_lifecycle.go`, `resolve.go`)."""
 
 _REQUEST: Final = re.compile(r'\b(?:GET|HEAD) '
@@ -145,7 +131,7 @@ def _in_words(condition: KnativeCondition | None) -> str:
     if condition is None or not condition.message:
         return words(condition)
     text = detail(condition.reason, _REQUEST.sub(r"\1:", condition.message))
-    meanings = (means for needle, means in _MEANINGS if needle in condition.message)
+    meanings = (means for needle, means in _MEANINGS.items() if needle in condition.message)
     return "; ".join((text, *meanings))
 
 
