@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -26,30 +25,6 @@ _TRIES: Final = 7
 _VERSION: Final = "/version"
 
 
-@dataclass(slots=True)
-class _Patience:
-    """Waits as long as the API server keeps giving successful answers.
-
-    A server that refuses or answers 503 keeps answering too, but to no avail.
-    """
-
-    seconds: float
-    _scope: asyncio.Timeout | None = None
-
-    def observe(self, _verb: str, _resource: str, code: str) -> None:
-        if code.startswith("2") and self._scope is not None and not self._scope.expired():
-            self._scope.reschedule(asyncio.get_running_loop().time() + self.seconds)
-
-    async def first_of(self, *tasks: asyncio.Task[None], longest: float) -> None:
-        try:
-            async with asyncio.timeout(self.seconds) as self._scope:
-                await asyncio.wait(tasks, timeout=longest, return_when=asyncio.FIRST_COMPLETED)
-        except TimeoutError:
-            return
-        finally:
-            self._scope = None
-
-
 @asynccontextmanager
 async def watched_cluster(
     settings: ProgramSettings,
@@ -64,9 +39,16 @@ async def watched_cluster(
     """Read the cluster, and yield it once each kind is listed or declared unknown, after `patience`
     seconds without a successful answer, or after `longest` seconds in all.
     """
-    waiting = _Patience(patience)
+    loop = asyncio.get_running_loop()
+    answered = 0.0
+
+    def observe(_verb: str, _resource: str, code: str) -> None:
+        # A server that refuses or answers 503 keeps answering too, but to no avail.
+        nonlocal answered
+        answered = loop.time() if code.startswith("2") else answered
+
     client = await connect(
-        kubeconfig=settings.kubeconfig, context=settings.context, observer=waiting.observe
+        kubeconfig=settings.kubeconfig, context=settings.context, observer=observe
     )
     async with client:
         await require_answer(client, patience)
@@ -82,7 +64,13 @@ async def watched_cluster(
         reading = asyncio.create_task(cluster.run())
         listed = asyncio.create_task(cluster.wait_listed())
         try:
-            await waiting.first_of(reading, listed, longest=longest)
+            answered = loop.time()
+            end = answered + longest
+            while (left := min(answered + patience, end) - loop.time()) > 0:
+                if reading.done() or listed.done():
+                    break
+                tasks = (reading, listed)
+                await asyncio.wait(tasks, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if reading.done():
                 reading.result()
             if not cluster.reads_anything:

@@ -13,14 +13,14 @@ import importlib.util
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import structlog
 
@@ -41,24 +41,11 @@ _UNUSED: Final = "urllib3"
 """Only for basic authentication, which API servers dropped in Kubernetes 1.19."""
 
 
-class Config(Protocol):
-    def load_incluster_config(self, *, client_configuration: "Configuration") -> None: ...
-
-    def load_kube_config(
-        self,
-        *,
-        config_file: str,
-        context: str | None,
-        client_configuration: "Configuration",
-        persist_config: bool,
-    ) -> "Awaitable[KubeConfigLoader]": ...
-
-
 @dataclass(frozen=True, slots=True)
 class Library:
     configuration: "type[Configuration]"
     rest_client: "type[RESTClientObject]"
-    config: Config
+    config: ModuleType
 
 
 @lru_cache(maxsize=1)
@@ -83,7 +70,7 @@ def _import() -> Library:
     client = sys.modules[f"{_ROOT}.client"]
     client.__dict__.update(Configuration=configuration, ApiClient=None)
     config = importlib.import_module(f"{_ROOT}.config")
-    return Library(configuration, rest_client, cast("Config", config))
+    return Library(configuration, rest_client, config)
 
 
 @contextmanager
