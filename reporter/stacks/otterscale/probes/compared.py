@@ -8,7 +8,6 @@ headers that are known to be harmless are the exception.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import msgspec
@@ -25,10 +24,28 @@ from reporter.stacks.otterscale.objects import MASKED, Json, Made, MetricsEndpoi
 Entries: TypeAlias = Mapping[str, str]
 """A part of an object: the values of its entries by their names."""
 
+Difference: TypeAlias = tuple[str, str, str]
+"""The path of what differs, its value and the wanted value; empty if there is none."""
+
 
 def entries_of(resource: Resource[o.KubeObject], obj: o.KubeObject) -> dict[str, Entries]:
     """Return the compared parts of an object, by their path."""
     return {path: read(obj) for path, read in _PARTS.get(resource, {}).items()}
+
+
+def differing_parts(
+    should: Mapping[str, Entries], has: Mapping[str, Entries]
+) -> Iterator[Difference]:
+    for path in {**should, **has}:
+        mine, wants = has.get(path, {}), should.get(path, {})
+        keys = sorted(key for key in {*mine, *wants} if mine.get(key) != wants.get(key))
+        if keys:
+            yield path, _listed(mine, keys), _listed(wants, keys)
+
+
+def _listed(entries: Entries, keys: Iterable[str]) -> str:
+    there = ((key, entries[key]) for key in keys if key in entries)
+    return ", ".join(each if key.isdigit() else f"{key}={each}" for key, each in there)
 
 
 def _of_selector(selector: o.LabelSelector | None) -> Entries:
@@ -208,15 +225,6 @@ A copy without that field is truncated, as it may be in a dump, and is not compa
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A field that differs: its value and the wanted value; empty if there is none."""
-
-    path: str
-    has: str
-    should: str
-
-
 def whole_of(
     resource: Resource[o.KubeObject], snapshot: Snapshot, there: o.KubeObject
 ) -> Made | None:
@@ -235,7 +243,7 @@ def whole_of(
     return whole if found else None
 
 
-def differing_leaves(should: Json, whole: Made) -> Iterator[Leaf]:
+def differing_leaves(should: Json, whole: Made) -> Iterator[Difference]:
     """Yield the differences in labels and in all fields of `spec`."""
     metadata = should["metadata"]
     labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
@@ -243,12 +251,12 @@ def differing_leaves(should: Json, whole: Made) -> Iterator[Leaf]:
     yield from _differing(should.get("spec"), whole.spec, "spec")
 
 
-def _differing(should: object, has: object, path: str) -> Iterator[Leaf]:
+def _differing(should: object, has: object, path: str) -> Iterator[Difference]:
     if not _REPORTED_ELSEWHERE.fullmatch(path):
         yield from _below(should, has, path)
 
 
-def _below(should: object, has: object, path: str) -> Iterator[Leaf]:
+def _below(should: object, has: object, path: str) -> Iterator[Difference]:
     match should:
         case Mapping():
             mine = has if isinstance(has, Mapping) else {}
@@ -257,7 +265,7 @@ def _below(should: object, has: object, path: str) -> Iterator[Leaf]:
             for key in sorted({str(each) for each in mine} & _NEVER_FILLED_IN - should.keys()):
                 yield from _differing([], mine[key], f"{path}.{key}")
         case [] if has and not isinstance(has, list | tuple):
-            yield Leaf(path, "something", "")
+            yield (path, "something", "")
         case list() | tuple() if _HIDDEN.fullmatch(path):
             yield from _of_arguments(should, has, path)
         case list() | tuple():
@@ -265,19 +273,19 @@ def _below(should: object, has: object, path: str) -> Iterator[Leaf]:
         case _ if _HIDDEN.fullmatch(path):
             wants = hidden(str(should)) if should else ""
             if (has or "") != wants and not _is_masked(should, has):
-                yield Leaf(path, _OTHER if has else "", _AS_WANTED if should else "")
+                yield (path, _OTHER if has else "", _AS_WANTED if should else "")
         case _ if not _equal(should, has, path):
-            yield Leaf(path, _shown(has), _shown(should))
+            yield (path, _shown(has), _shown(should))
 
 
-def _of_lists(should: Sequence[object], has: object, path: str) -> Iterator[Leaf]:
+def _of_lists(should: Sequence[object], has: object, path: str) -> Iterator[Difference]:
     wants, mine = _by_key(should, path), _by_key(has, path)
     for key in {**wants, **mine}:
         at = f"{path}[{key}]"
         if key in wants and key in mine:
             yield from _below(wants[key], mine[key], at)
         elif not _REPORTED_ELSEWHERE.fullmatch(at):
-            yield Leaf(at, "an entry" if key in mine else "", "an entry" if key in wants else "")
+            yield (at, "an entry" if key in mine else "", "an entry" if key in wants else "")
 
 
 def _by_key(values: object, path: str) -> dict[str, object]:
@@ -292,11 +300,11 @@ def _by_key(values: object, path: str) -> dict[str, object]:
     return found
 
 
-def _of_arguments(should: Sequence[object], has: object, path: str) -> Iterator[Leaf]:
+def _of_arguments(should: Sequence[object], has: object, path: str) -> Iterator[Difference]:
     mine = has if isinstance(has, list | tuple) else ()
     wants = [each for each in should if each not in _FLAGS]
     if wants != [each for each in mine if each not in _FLAGS] and not _is_masked(*should, *mine):
-        yield Leaf(path, _OTHER if mine else "", _AS_WANTED if wants else "")
+        yield (path, _OTHER if mine else "", _AS_WANTED if wants else "")
 
 
 def _is_masked(*values: object) -> bool:

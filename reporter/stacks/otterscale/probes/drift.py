@@ -37,6 +37,7 @@ from reporter.stacks.otterscale.probes.compared import (
     COMPARED,
     Entries,
     differing_leaves,
+    differing_parts,
     entries_of,
     whole_of,
 )
@@ -320,16 +321,14 @@ def _differences(
         for obj in (manifest.typed(resource.type), there)
     )
     knows_gateway = scope.object.spec.http_route is not None or given.GATEWAY in scope.given
-    for path in {**should, **has}:
-        mine, wants = has.get(path, {}), should.get(path, {})
-        if mine != wants and (path != "spec.parentRefs" or knows_gateway):
-            keys = sorted(key for key in {*mine, *wants} if mine.get(key) != wants.get(key))
-            yield path, _difference(path, *(_shown(each, keys) for each in (mine, wants)))
+    for path, mine, wants in differing_parts(should, has):
+        if path != "spec.parentRefs" or knows_gateway:
+            yield path, _difference(path, mine, wants)
     whole = whole_of(resource, scope.snapshot, there)
     if whole is not None and isinstance(there, Deployment):
         yield from _of_script(scope, there)
-    for leaf in differing_leaves(manifest.document, whole) if whole is not None else ():
-        yield leaf.path, _difference(leaf.path, leaf.has, leaf.should)
+    for path, mine, wants in differing_leaves(manifest.document, whole) if whole else ():
+        yield path, _difference(path, mine, wants)
     config = scope.snapshot[reasons.PLUGINS_CONFIGMAPS].get(scope.place, f"{scope.epp_name}-config")
     data = (config.data if config else None) or {}
     if isinstance(there, api.PluginsConfigMap) and (key := config_key(scope.object)) not in data:
@@ -365,11 +364,6 @@ def _of_script(scope: ModelServiceScope, there: Deployment) -> Iterator[tuple[st
 def _difference(path: str, has: str, should: str) -> str:
     mine, wants = (cut(clean(each), _VALUE_BYTES) or "nothing" for each in (has, should))
     return f"{path} has {mine} and should have {wants}"
-
-
-def _shown(entries: Entries, keys: Iterable[str]) -> str:
-    there = ((key, entries[key]) for key in keys if key in entries)
-    return ", ".join(each if key.isdigit() else f"{key}={each}" for key, each in there)
 
 
 _SETTING_OF_VARIABLE: Final = {
