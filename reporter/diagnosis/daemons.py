@@ -95,7 +95,6 @@ def _is_on(daemon: DaemonSet, node: Node, snapshot: Snapshot) -> bool:
 
 
 def _on_nodes(snapshot: Snapshot) -> Mapping[str, frozenset[str]]:
-    """Return the uids of the DaemonSets that have a pod on a node, by node."""
     found: dict[str, set[str]] = {}
     for each in snapshot[PODS]:
         for owner in each.metadata.owner_references or ():
@@ -115,7 +114,6 @@ def of_driver(driver: str, snapshot: Snapshot) -> DaemonSet | None:
 
 
 def _by_words(snapshot: Snapshot) -> Mapping[str, tuple[DaemonSet, ...]]:
-    """Return the DaemonSets by the words of their containers' arguments."""
     return grouped(
         (word, each)
         for each in snapshot[DAEMONSETS]

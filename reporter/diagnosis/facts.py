@@ -187,7 +187,6 @@ def _limit(case: Case, container: str, _log: LogCause) -> Fact | None:
 
 
 def _mount_of(case: Case, container: str, log: LogCause) -> o.Mount | None:
-    """Return the mount that holds the path that a log names, or None."""
     path = next(filter(None, map(log.values.get, ("path", "before", "go"))), "")
     spec = case.spec(container)
     mounts = ((spec.volume_mounts if spec else None) or ()) if path else ()

@@ -162,7 +162,6 @@ def asks_too_much(spec: o.PodSpec | o.DaemonTemplateSpec) -> bool:
 
 
 def _node_terms(spec: o.PodSpec | o.DaemonTemplateSpec) -> tuple[o.NodeSelectorTerm, ...] | None:
-    """Return the terms of a required node affinity, or None without one."""
     affinity = spec.affinity and spec.affinity.node_affinity
     return (affinity.required.node_selector_terms or ()) if affinity and affinity.required else None
 

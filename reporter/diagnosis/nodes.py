@@ -45,8 +45,6 @@ def has_no_network(node: Node) -> bool:
 
 
 def _networks(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
-    """Return the pods of network plugins that are not Ready, by node."""
-
     def is_network(pod: Pod) -> bool:
         return pod.is_placed and any(pod.metadata.label(key) == of for key, of in _NETWORK_LABELS)
 

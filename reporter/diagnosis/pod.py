@@ -222,8 +222,6 @@ def _waits_for_driver(pod: Pod, case: c.Case) -> bool:
 
 
 def _unready_daemons(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
-    """Return the pods of DaemonSets that are not Ready, by node."""
-
     def is_daemon(pod: Pod) -> bool:
         owners = pod.metadata.owner_references or ()
         return bool(pod.spec.node_name) and any(each.kind == "DaemonSet" for each in owners)

@@ -309,7 +309,6 @@ class PathReader:
 
 
 def condition_of(obj: KubeObject, type_: str) -> Condition | None:
-    """Return the condition of a type of an object of any kind, or None."""
     status = getattr(obj, "status", None)
     return status.condition(type_) if isinstance(status, Conditioned) else None
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import lru_cache, wraps
-from typing import ParamSpec, TypeVar, cast
+from typing import Final, ParamSpec, TypeVar, cast
 
 from reporter.model.credentials import without_credentials, without_links
 
@@ -182,19 +182,22 @@ def meant(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def _form(pattern: str) -> Callable[[str], bool]:
-    fullmatch = re.compile(pattern).fullmatch
-    return lambda text: fullmatch(text) is not None
-
-
-is_label = _form(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-is_subdomain = _form(
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN: Final = re.compile(
     r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 )
-is_version = _form(r"v[1-9][0-9]{0,3}((alpha|beta)[1-9][0-9]{0,3})?")
-is_plural = _form(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
-is_kind = _form(r"[A-Z][A-Za-z0-9]{0,62}")
-_is_label_name = _form(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_LABEL_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_VERSION: Final = re.compile(r"v[1-9][0-9]{0,3}((alpha|beta)[1-9][0-9]{0,3})?")
+_PLURAL: Final = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
+
+
+def is_label(text: str) -> bool:
+    return _LABEL.fullmatch(text) is not None
+
+
+def is_subdomain(text: str) -> bool:
+    return _SUBDOMAIN.fullmatch(text) is not None
 
 
 def is_crd_name(text: str) -> bool:
@@ -204,8 +207,20 @@ def is_crd_name(text: str) -> bool:
 
 def is_label_key(text: str) -> bool:
     prefix, slash, name = text.rpartition("/")
-    return _is_label_name(name) and (not slash or is_subdomain(prefix))
+    return _LABEL_NAME.fullmatch(name) is not None and (not slash or is_subdomain(prefix))
 
 
 def is_label_value(text: str) -> bool:
-    return not text or _is_label_name(text)
+    return not text or _LABEL_NAME.fullmatch(text) is not None
+
+
+def is_version(text: str) -> bool:
+    return _VERSION.fullmatch(text) is not None
+
+
+def is_plural(text: str) -> bool:
+    return _PLURAL.fullmatch(text) is not None
+
+
+def is_kind(text: str) -> bool:
+    return _KIND.fullmatch(text) is not None

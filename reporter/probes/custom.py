@@ -67,7 +67,6 @@ def _failing(objects: Iterable[KubeObject], rule: CustomCondition) -> Iterator[K
 def _subject_of(
     obj: KubeObject, resource: AnyResource, label: str, *, scope: DeclaredScope
 ) -> Subject | None:
-    """Return the subject of a finding about an object, or None if it has no subject."""
     component, catalogue = scope.declared.component, scope.settings.catalogue
     if component.layer is Layer.CLUSTER:
         return CLUSTER

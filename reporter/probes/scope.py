@@ -53,8 +53,6 @@ class WorkloadFields(TypedDict, total=False):
 
 
 class FaultFields(WorkloadFields, total=False):
-    """The fields of a fault that a probe sets."""
-
     reason: Required[str]
     related: ObjectRef
     severity: int
@@ -112,8 +110,6 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True)
 class NamespaceScope(Scope):
-    """The scope of the probes of a workload namespace."""
-
     namespace: Namespace
 
     def finding(self, *, text: str, cause: str, **fault: Unpack[FaultFields]) -> Finding:
@@ -129,8 +125,6 @@ class NamespaceScope(Scope):
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectScope(Scope, Generic[ObjectT_co]):
-    """The scope of the probes of one model."""
-
     resource: Resource[ObjectT_co]
     object: ObjectT_co
 
@@ -233,8 +227,6 @@ def evaluated(
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentScope(Scope):
-    """The scope of the probe of one shared Deployment."""
-
     component: ControlPlaneComponent
 
 

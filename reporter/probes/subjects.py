@@ -21,8 +21,6 @@ SubjectScopeT = TypeVar("SubjectScopeT", bound=SubjectScope[KubeObject])
 
 
 class Asks(Protocol):
-    """Has questions about subjects."""
-
     def questions(self, scope: Scope) -> Iterator[Question]: ...
 
 
@@ -37,8 +35,6 @@ class ClusterProbe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackProbes:
-    """The probes of a stack: of its subjects and of the cluster."""
-
     subjects: Asks
     cluster: tuple[ClusterProbe, ...] = ()
 
@@ -80,7 +76,6 @@ def questions_of(
     answer: Callable[[KubeObject, Scope], Evaluation],
     is_model: Callable[[KubeObject], bool],
 ) -> Iterator[Question]:
-    """Yield the questions about each model of a resource that is not being deleted."""
     for obj in _judged(scope, resource, is_model):
         if not obj.deleting:
             yield _question(resource, obj, partial(answer, obj))

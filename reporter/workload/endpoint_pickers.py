@@ -202,7 +202,6 @@ def _asks_for_tls(rule: o.DestinationRule, namespace: str) -> bool:
 def _gateways_of(
     routes: Iterable[o.HttpRoute], snapshot: Snapshot
 ) -> Iterator[tuple[o.Gateway, str]]:
-    """Yield each Gateway of the routes with the controller of its class."""
     parents = {(each.namespace, each.name) for route in routes for each in parents_of(route)}
     for place, name in sorted(parents):
         gateway = snapshot[r.GATEWAYS].get(place, name)

@@ -109,7 +109,6 @@ def newest_failure(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, p.PodF
 
 
 def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> WorkloadFault:
-    """Return why replicas are not ready, from their pods."""
     worst = worst_pod(pods, snapshot)
     if worst is not None:
         return _cause_in(*worst)

@@ -314,8 +314,6 @@ def parents_of(route: o.HttpRoute) -> Iterator[Parent]:
 def routes_to(
     snapshot: Snapshot, namespace: str, pool: str, *, group: str
 ) -> tuple[o.HttpRoute, ...]:
-    """Return the HTTPRoutes of a namespace that lead to one of its InferencePools."""
-
     def index(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[o.HttpRoute, ...]]:
         routes = snapshot[r.HTTPROUTES].in_namespace(namespace)
         return grouped((backend, route) for route in routes for backend in set(_pools(route)))

@@ -254,8 +254,6 @@ _ROLLOUT: Final = {
 
 
 class _Texts(NamedTuple):
-    """The default texts of a declared reason."""
-
     summary: str
     trigger: str
     silent: str

@@ -88,8 +88,6 @@ class EventSource(base.Part, frozen=True):
 
 
 class EventAnnotations(base.Annotations, frozen=True):
-    """Annotations of our own Events."""
-
     since: str | None = field(name="status-reporter.io/since", default=None)
     subject: str | None = field(name="status-reporter.io/subject", default=None)
     muted: str | None = field(name="status-reporter.io/muted", default=None)
