@@ -4,13 +4,12 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from reprlib import Repr
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 import annotated_types
 from pydantic import ValidationError, create_model
@@ -65,12 +64,8 @@ FullProgramSettings: Final = with_stacks(ProgramSettings)
 """The same with the settings of all stacks."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Layer:
-    """One source of settings, and how a user writes a setting there."""
-
-    name: Callable[[str], str]
-    values: Mapping[str, object]
+_Layer: TypeAlias = tuple[Callable[[str], str], Mapping[str, object]]
+"""One source of settings: how a user writes a setting there, and the values."""
 
 
 def flag_of(field: str) -> str:
@@ -161,10 +156,10 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
     for field in _CONSTANT:
         if variable_of(field) in os.environ:
             _ignore(variable_of(field), field)
-    layers = (
-        _Layer(flag_of, flags),
-        _Layer(variable_of, environment),
-        _Layer(lambda field: f"{field.replace('_', '-')} in {config}", file),
+    layers: tuple[_Layer, ...] = (
+        (flag_of, flags),
+        (variable_of, environment),
+        (lambda field: f"{field.replace('_', '-')} in {config}", file),
     )
     values = {**file, **environment, **flags}
     own = values.get("dialects")
@@ -302,7 +297,7 @@ def _explain(error: ValidationError, layers: Sequence[_Layer]) -> list[str]:
             why = f" ({clean(str(cause))})" if isinstance(cause, ValueError) else ""
             takes = allowed(field)
         name, value = _given(field, layers)
-        empty = value in (None, ()) and not any(field in layer.values for layer in layers)
+        empty = value in (None, ()) and not any(field in values for _, values in layers)
         wrong = "not given" if empty else f"{_shown(value)} is not allowed{why}"
         lines.setdefault(field, f"{name}: {wrong}; allowed: {takes}")
     return list(lines.values())
@@ -340,9 +335,9 @@ def _declaration_line(setting: str, wrong: Wrong) -> str:
 
 
 def _given(field: str, layers: Sequence[_Layer]) -> tuple[str, object]:
-    for layer in layers:
-        if field in layer.values:
-            return layer.name(field), layer.values[field]
+    for name, values in layers:
+        if field in values:
+            return name(field), values[field]
     return flag_of(field), FullProgramSettings.model_fields[field].default
 
 

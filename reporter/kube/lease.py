@@ -10,7 +10,7 @@ client-go's algorithm (tools/leaderelection/leaderelection.go):
   carry the version that was read, so if two replicas try at once, one gets a conflict.
 - A candidate that has just started waits for the whole duration, unless the holder released the
   Lease on exit. The wait between two attempts has jitter, and ends early when a watch shows that
-  the Lease is free (`LeaseWatch`). client-go does not do that; it saves seconds in which no replica
+  the Lease is free (`_look_out`). client-go does not do that; it saves seconds in which no replica
   reports a new fault. Only a read decides who may lead.
 - Each process has its own identity. If the pod's name were the identity, a restarted container
   would retake its Lease at once, and start all graces again, although a standby knows them. For the
@@ -52,6 +52,10 @@ from reporter.model.objects import Lease
 
 _JITTER: Final = 1.2
 _GROUP: Final = "coordination.k8s.io"
+
+_SERVER_SECONDS: Final = 300
+_IDLE_SECONDS: Final = _SERVER_SECONDS + 30.0
+_PAUSE_SECONDS: Final = 30.0
 
 HANDED_ON_ANNOTATION: Final = f"{LABEL_PREFIX}pending-since"
 """Data that a leader leaves on its Lease for the next leader."""
@@ -208,8 +212,8 @@ class Elector:
     async def _acquire(self) -> None:
         if await self._try(self.times.renew_deadline):
             return
-        watch = LeaseWatch(self.client, self._leases, self.name, chance=self.chance)
-        async with _beside(watch.run()):
+        free = asyncio.Event()
+        async with _beside(self._look_out(free)):
             held = False
             while not held:
                 # Jitter keeps candidates out of step.
@@ -217,9 +221,39 @@ class Elector:
                 left = self._held_for()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(min(pause, left) if left > 0 else pause):
-                        await watch.free.wait()
-                watch.free.clear()
+                        await free.wait()
+                free.clear()
                 held = await self._try(self.times.renew_deadline)
+
+    async def _look_out(self, free: asyncio.Event) -> None:
+        """Watch the Lease for ever, and set `free` when it has no holder."""
+        while True:
+            pause = 1.0
+            try:
+                await self._watch(free)
+            except KubeError as error:
+                log.debug("lease_not_watched", lease=self.name, cause=str(error))
+                pause = _PAUSE_SECONDS
+            await asyncio.sleep(pause * (1 + self.chance.random()))
+
+    async def _watch(self, free: asyncio.Event) -> None:
+        async with self.client.stream(
+            self._leases,
+            resource="leases",
+            params={
+                "watch": "true",
+                "fieldSelector": f"metadata.name={self.name}",
+                "timeoutSeconds": str(_SERVER_SECONDS),
+            },
+            idle_seconds=_IDLE_SECONDS,
+        ) as lines:
+            async for each in lines:
+                for frame in await decode.off_the_loop(decode.decode_frames, LEASES, each):
+                    if isinstance(frame.content, Lease) and (
+                        frame.type is decode.FrameType.DELETED
+                        or not frame.content.spec.holder_identity
+                    ):
+                        free.set()
 
     async def _hold(self) -> None:
         """Renew every retry period; return once the fence has closed or the Lease is taken."""
@@ -414,51 +448,3 @@ async def _beside(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
 def _mapping(document: dict[str, object], name: str) -> dict[str, object]:
     found = document.get(name)
     return found if isinstance(found, dict) else {}
-
-
-_SERVER_SECONDS: Final = 300
-_IDLE_SECONDS: Final = _SERVER_SECONDS + 30.0
-_PAUSE_SECONDS: Final = 30.0
-
-
-@dataclass(eq=False)
-class LeaseWatch:
-    """Watches one Lease while `run` runs, and sets `free` when it has no holder."""
-
-    client: KubeClient
-    path: str
-    name: str
-    _: KW_ONLY
-    chance: random.Random
-
-    def __post_init__(self) -> None:
-        self.free = asyncio.Event()
-
-    async def run(self) -> None:
-        while True:
-            pause = 1.0
-            try:
-                await self._watch()
-            except KubeError as error:
-                log.debug("lease_not_watched", lease=self.name, cause=str(error))
-                pause = _PAUSE_SECONDS
-            await asyncio.sleep(pause * (1 + self.chance.random()))
-
-    async def _watch(self) -> None:
-        async with self.client.stream(
-            self.path,
-            resource="leases",
-            params={
-                "watch": "true",
-                "fieldSelector": f"metadata.name={self.name}",
-                "timeoutSeconds": str(_SERVER_SECONDS),
-            },
-            idle_seconds=_IDLE_SECONDS,
-        ) as lines:
-            async for each in lines:
-                for frame in await decode.off_the_loop(decode.decode_frames, LEASES, each):
-                    if isinstance(frame.content, Lease) and (
-                        frame.type is decode.FrameType.DELETED
-                        or not frame.content.spec.holder_identity
-                    ):
-                        self.free.set()

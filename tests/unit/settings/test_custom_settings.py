@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from reporter.catalogue.custom.extend import ALLOWED
-from reporter.cli.configure import FullProgramSettings, _explain, _Layer, load_settings
+from reporter.cli.configure import FullProgramSettings, _explain, load_settings
 from reporter.cli.main import main
 from reporter.errors import UsageError
 from reporter.model.catalogue import (
@@ -271,7 +271,7 @@ def test_whatever_stands_there_is_taken_or_refused(value):
     try:
         FullProgramSettings(custom_components=value)
     except ValidationError as error:
-        layers = (_Layer(str, {"custom_components": value}),)
+        layers = ((str, {"custom_components": value}),)
         lines = _explain(error, layers)
         assert lines
         assert all("\n" not in line and "; allowed: " in line for line in lines)
