@@ -186,6 +186,14 @@ def _limit(case: Case, container: str, _log: LogCause) -> Fact | None:
     return Fact(f"; its memory limit is {limit}") if limit else None
 
 
+def _killed(case: Case, container: str, log: LogCause) -> Fact | None:
+    """Return the limit that was exceeded; without one the node is out of memory."""
+    if not case.lacks_limit(container):
+        return _limit(case, container, log)
+    action = f"Set a memory request and limit, and look at the memory of node {case.node}."
+    return Fact("; it has no memory limit", action, instead=True)
+
+
 def _mount_of(case: Case, container: str, log: LogCause) -> o.Mount | None:
     path = next(filter(None, map(log.values.get, ("path", "before", "go"))), "")
     spec = case.spec(container)
@@ -386,10 +394,11 @@ _OTHERS: Final[Mapping[str, Callable[[Case, str, LogCause], Fact | None]]] = {
         _image,
     ),
     **dict.fromkeys(
-        ("killed", "child-killed", "host-oom", "cpu-oom", "lc-host", "lc-killed", "s-host",
-         "v-swap", "pinned", "mmap", "ray-late"),
-        _limit,
+        ("killed", "child-killed", "v-worker-killed", "s-killed", "lc-killed", "host-oom",
+         "cpu-oom"),
+        _killed,
     ),
+    **dict.fromkeys(("lc-host", "s-host", "v-swap", "pinned", "mmap", "ray-late"), _limit),
     **dict.fromkeys(("denied", _READ_ONLY), _mount),
     **dict.fromkeys(("hf-space", "not-permitted"), _volume),
     "no-library": _user,

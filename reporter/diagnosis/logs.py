@@ -49,7 +49,7 @@ _STAMP: Final = re.compile(
     r" (?:std(?:out|err) [FP] )?"
 )
 _PREFIXES: Final = (
-    re.compile(r"\((?P<process>[\w.-]{1,60}) pid=\d{1,10}\) ?"),
+    re.compile(r"\((?P<process>[\w.:-]{1,80}) pid=\d{1,10}(?:, ip=[\da-f.:]{1,45})?\) ?"),
     re.compile(
         r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>(?:\d{4}-)?\d\d-\d\d "
         r"\d\d:\d\d:\d\d)"

@@ -186,6 +186,8 @@ def test_a_memory_limit():
     limited = pod(resources={"limits": {"memory": "4Gi"}})
     assert told("ray-late", limited) == "; its memory limit is 4Gi"
     assert told("ray-late", pod()) == ""
+    assert told("v-worker-killed", limited) == "; its memory limit is 4Gi"
+    assert told("v-worker-killed", pod()) == "; it has no memory limit"
 
 
 def test_a_gpu_that_is_given_and_not_seen():
