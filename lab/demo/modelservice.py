@@ -6,9 +6,9 @@ from typing import Final, Self
 
 import msgspec
 
-from lab.demo.sample_stack import controller, namespace, served, told_by
+from lab.demo.sample_stack import controller, namespace, present, served, told_by
 from lab.demo.story import CHAT, HEALTHY, Background, Expected, Scene, Step, Story
-from lab.sandbox.objects import JSON, Object, copy_json, dig, format_time, name_of
+from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.storage import Change
 from lab.sandbox.workloads import running_status
@@ -132,7 +132,7 @@ class OtterScale(Background):
     def _take_up(self) -> None:
         """Let the Gateway accept the route and the pool, like its controller."""
         accepted: list[Object] = [
-            {"type": each, "status": "True", "reason": each, "lastTransitionTime": self.now}
+            {"type": each, "status": "True", "reason": each, "lastTransitionTime": present()}
             for each in ("Accepted", "ResolvedRefs")
         ]
         for resource in ROUTED:
@@ -147,7 +147,7 @@ class OtterScale(Background):
         roles = [
             self.sandbox.get(DEPLOYMENTS, each, namespace=NAMESPACE) for each in (DECODE, PREFILL)
         ]
-        status = observed(service, *roles, now=self.now)
+        status = observed(service, *roles, now=present())
         before = service.get("status") or {}
         if before != status:
             gone: Object = {key: None for key in before if key not in status}
@@ -160,16 +160,12 @@ class OtterScale(Background):
             if not name_of(pod).startswith(DECODE):
                 continue
             address = str(dig(pod, "status", "podIP"))
-            status = running_status(pod, now=self.now, address=address)
+            status = running_status(pod, now=present(), address=address)
             if fails:
-                status = unpack_fails(status, self.now)
+                status = unpack_fails(status, present())
             else:
                 status["initContainerStatuses"] = None
             self.sandbox.patch_status("pods", name_of(pod), status, namespace=NAMESPACE)
-
-    @property
-    def now(self) -> str:
-        return format_time(self.sandbox.storage.clock())
 
     @property
     def at_rest(self) -> bool:

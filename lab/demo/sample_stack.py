@@ -1,11 +1,12 @@
 """The demo's sample production stack: the healthy example, as if created a moment ago."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
+from lab.sandbox.loading import flatten
 from lab.sandbox.objects import JSON, Object
 from reporter.model.instant import rfc3339
 from reporter.snapshot.documents import Document, read_documents
@@ -45,21 +46,9 @@ def served(group_version: str, **plurals: str) -> Object:
 def load_stack(now: datetime) -> list[JSON]:
     """Return the documents with every time set to `AGE` before `now`."""
     moment = rfc3339(now - AGE)
-    return [_retimed(item, moment) for item in _items(read_documents([folder()]))]
-
-
-def _items(documents: Iterator[object]) -> Iterator[JSON]:
-    for document in documents:
-        if not isinstance(document, Document):
-            continue
-        value = cast("JSON", document.value)
-        items = value.get("items") if isinstance(value, dict) else None
-        found: Sequence[JSON] = items if isinstance(items, list) else [value]
-        yield from (each for each in found if not _is_event(each))
-
-
-def _is_event(value: JSON) -> bool:
-    return isinstance(value, dict) and value.get("kind") == "Event"
+    documents = read_documents([folder()])
+    objects = flatten(each.value for each in documents if isinstance(each, Document))
+    return [_retimed(each, moment) for each in objects if each.get("kind") != "Event"]
 
 
 def _retimed(value: JSON, moment: str) -> JSON:

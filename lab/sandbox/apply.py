@@ -8,9 +8,9 @@ What exists: the algorithm is the Go library sigs.k8s.io/structured-merge-diff, 
 port. kmock 0.8 merges and keeps no managedFields. A real kube-apiserver needs etcd and two large
 programs; the end-to-end tests use one, but `demo` and unit tests cannot.
 
-The choice: ownership as sets of paths. `fieldsets` turns an object into the paths of its leaves,
-with the keys of FieldsV1; `listtypes` says which lists are maps, sets or atomic. Then the rules of
-the Kubernetes documentation ("Server-Side Apply") are unions and differences:
+The choice: ownership as sets of paths. `fieldsets` says which lists are maps, sets or atomic, and
+turns an object into the paths of its leaves, with the keys of FieldsV1. Then the rules of the
+Kubernetes documentation ("Server-Side Apply") are unions and differences:
 
 * A write other than an apply owns the fields that it changed, and takes them from all other
   managers (`track_update`).

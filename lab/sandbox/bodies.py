@@ -1,6 +1,6 @@
 """Request bodies: JSON and a little protobuf, and whether they fit the path.
 
-kubectl always sends delete options, access reviews and the small objects of `kubectl create` as
+kubectl always sends access reviews and the small objects of `kubectl create` as
 protobuf.
 """
 
@@ -39,7 +39,6 @@ _ASKED: _Message = {
     2: ("nonResourceAttributes", _texts("path", "verb")),
 }
 _KINDS: dict[str, _Message] = {
-    "DeleteOptions": {},
     "SelfSubjectAccessReview": {2: ("spec", _ASKED)},
     "Namespace": {1: ("metadata", _METADATA)},
     "ServiceAccount": {1: ("metadata", _METADATA)},

@@ -7,7 +7,7 @@ or definition.
 
 from collections.abc import Iterable
 
-from lab.sandbox.errors import conflict, forbidden
+from lab.sandbox.errors import forbidden
 from lab.sandbox.objects import Object, dig, format_time, meta
 from lab.sandbox.operations import Operations
 from lab.sandbox.requests import ResourceRequest
@@ -32,10 +32,9 @@ class Deletion:
         operations.reactions.append(self._react)
         operations.prepare_crd = self._prepare_crd
 
-    def delete(self, at: ResourceRequest, *, options: Object | None = None) -> tuple[Stored, bool]:
+    def delete(self, at: ResourceRequest) -> tuple[Stored, bool]:
         """Delete an object; the second value says whether it is gone."""
         stored = self._operations.find(at)
-        self._check_preconditions(at.resource, stored, options or {})
         if at.resource.name == "namespaces" and at.name in _IMMORTAL:
             raise forbidden("", "namespaces", at.name, cause="this namespace may not be deleted")
         return self._delete(at.resource, stored)
@@ -67,21 +66,6 @@ class Deletion:
             self._delete_instances(stored.key.name)
         left = self._storage.get(resource.name, stored.key.namespace, stored.key.name)
         return left or stored, left is None
-
-    @staticmethod
-    def _check_preconditions(resource: Resource, stored: Stored, options: Object) -> None:
-        wanted = options.get("preconditions") or {}
-        for field, named, found, happened in (
-            ("uid", "UID", stored.uid, "deleted and then recreated"),
-            ("resourceVersion", "ResourceVersion", str(stored.version), "modified"),
-        ):
-            given = wanted.get(field)
-            if given and given != found:
-                cause = (
-                    f"the {named} in the precondition ({given}) does not match the {named} in "
-                    f"record ({found}). The object might have been {happened}"
-                )
-                raise conflict(resource.group, resource.kind, stored.key.name, cause=cause)
 
     def _empty_namespace(self, name: str) -> None:
         for collection in list(self._storage.collections.values()):

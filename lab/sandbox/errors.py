@@ -18,7 +18,6 @@ class ApiError(Exception):
         message: str,
         *,
         details: Object | None = None,
-        resume: str = "",
         retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
@@ -26,14 +25,13 @@ class ApiError(Exception):
         self.reason = reason
         self.message = message
         self.details = details
-        self.resume = resume
         self.retry_after = retry_after
 
     def status(self) -> Object:
         status: Object = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {"continue": self.resume} if self.resume else {},
+            "metadata": {},
             "status": "Failure",
             "message": self.message,
         }
@@ -124,24 +122,16 @@ def forbidden(group: str, plural: str, name: str, *, cause: str) -> ApiError:
     return _about(403, "Forbidden", (group, plural, name), after=f" is forbidden: {cause}")
 
 
-def unreadable_patch(why: str) -> ApiError:
-    """422: the patched object cannot be decoded; a real server quotes all of it."""
-    error = invalid_value("patch", "<object>", why)
-    causes = {"causes": [asdict(error)]}
-    return ApiError(422, "Invalid", f' "" is invalid: {error}', details=causes)
-
-
 def bad_request(message: str) -> ApiError:
     return ApiError(400, "BadRequest", message)
 
 
 class DecodeError(ApiError):
-    """400: the decoder refuses a body; `why` is its message without the prefix."""
+    """400: the decoder refuses a body."""
 
     def __init__(self, version: str, kind: str, why: str) -> None:
         message = f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
         super().__init__(400, "BadRequest", message)
-        self.why = why
 
 
 def invalid_options(kind: str, error: FieldError) -> ApiError:
@@ -149,18 +139,17 @@ def invalid_options(kind: str, error: FieldError) -> ApiError:
     return invalid("meta.k8s.io", kind, "", errors=[error])
 
 
-def expired(message: str, *, resume: str = "") -> ApiError:
-    return ApiError(410, "Expired", message, resume=resume)
+def expired(message: str) -> ApiError:
+    return ApiError(410, "Expired", message)
 
 
-def too_large(asked: int, current: int, *, retry: bool = True) -> ApiError:
+def too_large(asked: int, current: int) -> ApiError:
     """504: the server has not reached the requested version."""
     text = "Too large resource version"
-    details: Object = {"causes": [{"reason": "ResourceVersionTooLarge", "message": text}]}
-    if retry:
-        details["retryAfterSeconds"] = 1
+    causes = [{"reason": "ResourceVersionTooLarge", "message": text}]
+    details = {"causes": causes, "retryAfterSeconds": 1}
     message = f"Timeout: {text}: {asked}, current: {current}"
-    return ApiError(504, "Timeout", message, details=details, retry_after=1 if retry else None)
+    return ApiError(504, "Timeout", message, details=details, retry_after=1)
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> ApiError:

@@ -4,7 +4,7 @@ The rules and their texts are those of `pkg/apis/core/validation/events.go`.
 """
 
 from lab.sandbox.errors import DecodeError, FieldError, invalid_value, required_value
-from lab.sandbox.metadata import json_type, qualified_name_errors, subdomain_errors
+from lab.sandbox.metadata import qualified_name_errors, subdomain_errors
 from lab.sandbox.objects import (
     JSON,
     Object,
@@ -40,12 +40,7 @@ _NESTED = {
     "source": {"component": "string", "host": "string"},
     "series": {"count": "int32", "lastObservedTime": "micro"},
 }
-_GO_TYPES = {
-    "int32": "int32",
-    "reference": "v1.ObjectReference",
-    "source": "v1.EventSource",
-    "series": "v1.EventSeries",
-}
+_TYPES = {"string": str, "time": str, "micro": str, "int32": int}
 _WRITTEN_IF_EMPTY: Object = {
     "involvedObject": {},
     "source": {},
@@ -76,33 +71,25 @@ def _is_set(value: JSON) -> bool:
 def _read(path: str, kind: str, value: JSON) -> JSON:
     if value is None:
         return None
-    if kind in _NESTED and isinstance(value, dict):
-        read = {
-            name: _read(f"{path}.{name}", inner, value.get(name))
-            for name, inner in _NESTED[kind].items()
-        }
-        kept = {name: item for name, item in read.items() if _is_set(item)}
-        # The encoder writes both fields of a series even if they are empty.
-        return {"count": 0, "lastObservedTime": None, **kept} if kind == "series" else kept
-    if kind == "int32" and _is_int32(value):
+    has_type = isinstance(value, _TYPES.get(kind, dict))
+    if not has_type:
+        raise DecodeError("v1", "Event", f"{path} is not of type {kind}")
+    try:
+        if kind == "time":
+            return normalize_time(value)
+        if kind == "micro":
+            return normalize_micro_time(value)
+    except TimeFormatError as error:
+        raise DecodeError("v1", "Event", str(error)) from None
+    if kind not in _NESTED:
         return value
-    if kind in {"string", "time", "micro"} and isinstance(value, str):
-        if kind == "string":
-            return value
-        try:
-            return normalize_time(value) if kind == "time" else normalize_micro_time(value)
-        except TimeFormatError as error:
-            raise DecodeError("v1", "Event", str(error)) from None
-    given = json_type(value)
-    if kind == "int32" and given == "number":
-        given = f"number {value}"
-    wanted = _GO_TYPES.get(kind, "string")
-    why = f"json: cannot unmarshal {given} into Go struct field Event.{path} of type {wanted}"
-    raise DecodeError("v1", "Event", why)
-
-
-def _is_int32(value: JSON) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
+    read = {
+        name: _read(f"{path}.{name}", inner, value.get(name))
+        for name, inner in _NESTED[kind].items()
+    }
+    kept = {name: item for name, item in read.items() if _is_set(item)}
+    # The encoder writes both fields of a series even if they are empty.
+    return {"count": 0, "lastObservedTime": None, **kept} if kind == "series" else kept
 
 
 def validate(event: Object) -> list[FieldError]:

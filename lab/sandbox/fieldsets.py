@@ -39,7 +39,6 @@ _FIELDS: dict[str, ListType] = {
     "initContainers": _BY_NAME,
     "ownerReferences": ListType(("uid",)),
     "podIPs": ListType(("ip",)),
-    "readinessGates": ATOMIC,
     "secrets": _BY_NAME,
     "topologySpreadConstraints": ListType(("topologyKey", "whenUnsatisfiable")),
     "volumeDevices": ListType(("devicePath",)),

@@ -10,10 +10,8 @@ from typing import NamedTuple
 
 from lab.sandbox import events
 from lab.sandbox.errors import (
-    ApiError,
     bad_request,
     expired,
-    invalid_value,
     too_large,
 )
 from lab.sandbox.objects import JSON, Object, decode, encode, value_at
@@ -122,25 +120,6 @@ def from_label_selector(selector: Mapping[str, object]) -> Selector:
     return Selector(tuple(terms))
 
 
-def read_version(text: str) -> int:
-    """Parse a resourceVersion of the query, 0 if it is missing.
-
-    ApiError 500 if it is not a number: gets and watches do not validate it before reading.
-    """
-    if text and not text.isdecimal():
-        why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise ApiError(500, "", str(invalid_value("resourceVersion", text, why)))
-    return int(text or 0)
-
-
-def read_uncached_version(text: str) -> int:
-    """Parse a resourceVersion for a read from the storage, not the cache; ApiError 400."""
-    try:
-        return read_version(text)
-    except ApiError as error:
-        raise bad_request(f"invalid resource version: {error.message}") from None
-
-
 _SELECTABLE: dict[str, tuple[str, ...]] = {
     "pods": ("spec.nodeName", "spec.serviceAccountName", "status.phase", "status.podIP"),
     "nodes": ("spec.unschedulable",),
@@ -151,14 +130,6 @@ _SELECTABLE: dict[str, tuple[str, ...]] = {
     "jobs.batch": ("status.successful",),
 }
 _ALWAYS = frozenset({"metadata.name", "metadata.namespace"})
-_INCONSISTENT = -1
-_TOO_OLD_TO_CONTINUE = (
-    "The provided continue parameter is too old to display a consistent list result. You can start"
-    " a new list without the continue parameter, or use the continue token in this response to"
-    " retrieve the remainder of the results. Continuing with the provided token results in an"
-    " inconsistent list - objects that were created, modified, or deleted between the time the"
-    " first chunk was returned and now may show up in the list."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +219,11 @@ def _position(
         if asked not in {"", "0"}:
             raise bad_request("specifying resource version is not allowed when using continue")
         version, after = _read_token(resume)
-        if version == _INCONSISTENT:
-            return storage.version, after, limit
         if version < compacted:
-            raise expired(_TOO_OLD_TO_CONTINUE, resume=_token(_INCONSISTENT, after))
+            raise expired("The provided continue parameter is too old.")
         return version, after, limit
-    number = read_uncached_version(asked)
-    check_reached(storage, resource, number)
+    number = read_number(query, "resourceVersion")
+    check_reached(storage, number)
     if match == "Exact" or (limit and number and not match):
         if number < compacted:
             raise expired("The resourceVersion for the provided list is too old.")
@@ -265,13 +234,10 @@ def _position(
     return storage.version, None, limit
 
 
-def check_reached(storage: Storage, resource: Resource, version: int) -> None:
-    """Refuse a future version: ApiError 504, without a retry time for Events, which have no cache.
-
-    A real server waits 3 s for it first.
-    """
+def check_reached(storage: Storage, version: int) -> None:
+    """Refuse a future version: ApiError 504; a real server waits 3 s for it first."""
     if version > storage.version:
-        raise too_large(version, storage.version, retry=not resource.is_event)
+        raise too_large(version, storage.version)
 
 
 def _candidates(
@@ -287,9 +253,8 @@ def _candidates(
     return collection.range(wanted.namespace, after)
 
 
-def _token(version: int, after: Key | None) -> str:
-    start = [*after] if after else ["", ""]
-    token = encode({"v": "meta.k8s.io/v1", "rv": version, "start": start})
+def _token(version: int, after: Key) -> str:
+    token = encode({"v": "meta.k8s.io/v1", "rv": version, "start": after})
     return base64.urlsafe_b64encode(token).decode().rstrip("=")
 
 

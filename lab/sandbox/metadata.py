@@ -10,17 +10,8 @@ import msgspec
 from lab.sandbox.errors import FieldError, forbidden_value, invalid_value, required_value
 from lab.sandbox.objects import JSON, Object, format_time, meta
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
-_SERVICE = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_LABEL_VALUE = re.compile(rf"({_NAME.pattern})?")
-
-_QUALIFIED = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
-    " alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for"
-    " validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_QUALIFIED_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _MAX_SUBDOMAIN = 253
 _MAX_LABEL = 63
 _GENERATED_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -77,43 +68,42 @@ def carry_over(new: Object, old: Object) -> None:
 NameRule = Callable[[str], list[str]]
 
 
-def _rule(pattern: re.Pattern[str], longest: int, text: str) -> NameRule:
-    """Return a rule; `text` says why a name does not match."""
+def _says(what: str, examples: str, pattern: str) -> str:
+    ends = "must start and end with an alphanumeric character"
+    return f"{what}, and {ends} (e.g. {examples}, regex used for validation is '{pattern}')"
+
+
+def _rule(what: str, examples: str, pattern: str, *, longest: int = _MAX_LABEL) -> NameRule:
+    """Return a rule; a name that does not match is told what names consist of, with examples."""
+    text, compiled = _says(what, examples, pattern), re.compile(pattern)
 
     def errors(name: str) -> list[str]:
         too_long = [f"must be no more than {longest} bytes"] if len(name) > longest else []
-        return too_long + ([] if pattern.fullmatch(name) else [text])
+        return too_long + ([] if compiled.fullmatch(name) else [text])
 
     return errors
 
 
-subdomain_errors: NameRule = _rule(
-    _SUBDOMAIN,
-    _MAX_SUBDOMAIN,
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
-    r"for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+subdomain_errors = _rule(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'",
+    "'example.com'",
+    rf"{_LABEL}(\.{_LABEL})*",
+    longest=_MAX_SUBDOMAIN,
 )
-label_errors: NameRule = _rule(
+label_errors = _rule(
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-'",
+    "'my-name',  or '123-abc'",
     _LABEL,
-    _MAX_LABEL,
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
-    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
 )
-service_errors: NameRule = _rule(
-    _SERVICE,
-    _MAX_LABEL,
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
-    "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+label_value_errors = _rule(
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.'",
+    "'MyValue',  or 'my_value',  or '12345'",
+    f"({_QUALIFIED_NAME})?",
 )
-label_value_errors: NameRule = _rule(
-    _LABEL_VALUE,
-    _MAX_LABEL,
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
-    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+_QUALIFIED = _says(
+    "must consist of alphanumeric characters, '-', '_' or '.'",
+    "'MyName',  or 'my.name',  or '123-abc'",
+    _QUALIFIED_NAME,
 )
 
 
@@ -137,7 +127,7 @@ def qualified_name_errors(name: str) -> list[str]:
         errors.append("name part must be non-empty")
     elif len(local) > _MAX_LABEL:
         errors.append(f"name part must be no more than {_MAX_LABEL} bytes")
-    if not _NAME.fullmatch(local):
+    if not re.fullmatch(_QUALIFIED_NAME, local):
         errors.append(f"name part {_QUALIFIED}")
     return errors
 
@@ -206,12 +196,6 @@ def type_error(kind: str, obj: Object) -> str:
     except msgspec.ValidationError as error:
         return str(error)
     return ""
-
-
-def json_type(value: JSON) -> str:
-    """Return the name that Go's decoder uses for the type of a value."""
-    names = {dict: "object", list: "array", str: "string", bool: "bool"}
-    return names.get(type(value), "number")
 
 
 def _string_map(metadata: Object, name: str) -> dict[str, str]:

@@ -8,19 +8,15 @@ from lab.sandbox.apply import apply, track_update
 from lab.sandbox.bodies import check_name, check_patch, check_type, check_uid, settle_namespace
 from lab.sandbox.errors import (
     ApiError,
-    DecodeError,
     FieldError,
     already_exists,
     bad_request,
     conflict,
     forbidden,
-    forbidden_value,
     invalid,
-    invalid_options,
     invalid_value,
     not_found,
     undeclared,
-    unreadable_patch,
     unsupported_media_type,
 )
 from lab.sandbox.fieldsets import Manager, TypeWalker, read_managers
@@ -105,9 +101,6 @@ class Operations:
             raise unsupported_media_type(accepted)
         if patch_type == "apply":
             return self._apply(at, body, options)
-        if options.force:
-            error = forbidden_value("force", "may not be specified for non-apply patch")
-            raise invalid_options("PatchOptions", error)
         stored = self.find(at)
         current = as_object(at.resource, stored)
         check_patch(body)
@@ -115,10 +108,7 @@ class Operations:
             patched = merge_patch(current, body)
         else:
             patched = strategic_merge(current, body, at.resource.kind)
-        try:
-            obj = self._fitting(at, copy_json(patched))
-        except DecodeError as error:
-            raise unreadable_patch(error.why) from None
+        obj = self._fitting(at, copy_json(patched))
         return self._replace(at, stored, obj, options=options), False
 
     def _apply(

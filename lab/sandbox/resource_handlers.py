@@ -15,14 +15,12 @@ from lab.sandbox.lists import (
     check_reached,
     list_page,
     read_filter,
-    read_uncached_version,
-    read_version,
 )
 from lab.sandbox.objects import JSON, encode
 from lab.sandbox.operations import Operations
 from lab.sandbox.patching import merge_patch
 from lab.sandbox.representation import IncludeObject, list_of, negotiate, table_of, whole
-from lab.sandbox.requests import ResourceRequest, read_write_options, require_manager
+from lab.sandbox.requests import ResourceRequest, read_number, read_write_options, require_manager
 from lab.sandbox.storage import Storage, Stored
 from lab.sandbox.subresources import ContainerLogs, change_scale, scale_of
 from lab.sandbox.watching import Watch, read_options
@@ -57,7 +55,7 @@ class ResourceHandlers:
             case "create" | "update" | "patch":
                 return self._write(request, wanted, raw)
             case "delete":
-                return self._delete(request, wanted, raw)
+                return self._delete(request, wanted)
             case "deletecollection":
                 return self._delete_collection(request, wanted)
         raise UnknownPathError(request.path)
@@ -89,9 +87,7 @@ class ResourceHandlers:
         )
 
     def _get(self, request: web.Request, wanted: ResourceRequest) -> web.Response:
-        read = read_uncached_version if wanted.resource.is_event else read_version
-        version = read(request.query.get("resourceVersion", ""))
-        check_reached(self.storage, wanted.resource, version)
+        check_reached(self.storage, read_number(request.query, "resourceVersion"))
         stored = self.operations.find(wanted)
         if wanted.subresource == "log":
             return web.Response(text=self.logs.read(wanted.namespace, wanted.name, request.query))
@@ -147,9 +143,8 @@ class ResourceHandlers:
         if not wanted.subresource and self.operations.stored(wanted) is None:
             self.access.check(wanted, verb="create")
 
-    def _delete(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
-        options = read_object(raw, request.content_type)
-        stored, gone = self.deletion.delete(wanted, options=options)
+    def _delete(self, request: web.Request, wanted: ResourceRequest) -> web.Response:
+        stored, gone = self.deletion.delete(wanted)
         if not gone:
             return self._object(request, wanted, stored)
         resource = wanted.resource

@@ -159,9 +159,6 @@ class Sandbox:
         """
         return self._loader.load(documents)
 
-    def expire(self) -> None:
-        self.storage.expire()
-
     def create(self, obj: Object) -> Object:
         """Create an object; ApiError as a request would be answered."""
         at = self._place_of(obj)

@@ -22,8 +22,6 @@ from lab.sandbox.resources import CRD_COLLECTION, LEASE_COLLECTION, Resource
 
 _METADATA_TIMES = ("creationTimestamp", "deletionTimestamp")
 _CONDITION_TIMES = ("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime")
-# Fields of a Lease that are dropped unless a feature gate is on; by default it is off.
-_COORDINATED_ELECTION = ("preferredHolder", "strategy")
 _MICRO_TIMES = ("acquireTime", "renewTime")
 _KEEP_STATUS_ON_CREATE = frozenset({"nodes"})
 
@@ -42,7 +40,8 @@ def read_body(resource: Resource, obj: Object) -> tuple[Object, list[str]]:
         for condition in conditions if isinstance(conditions, list) else ():
             _normalize_times(resource, condition, _CONDITION_TIMES)
     if resource.name == LEASE_COLLECTION and isinstance(obj.get("spec"), dict):
-        _normalize_lease(resource, obj["spec"])
+        spec = obj["spec"] = {name: each for name, each in obj["spec"].items() if each is not None}
+        _normalize_times(resource, spec, _MICRO_TIMES, normalize=normalize_micro_time)
     return obj, schema.prune(obj, resource.schema) if resource.schema is not None else []
 
 
@@ -61,21 +60,6 @@ def _normalize_times(
                 holder[name] = normalize(str(value))
             except TimeFormatError as error:
                 raise DecodeError(resource.version, resource.kind, str(error)) from None
-
-
-def _normalize_lease(resource: Resource, spec: Object) -> None:
-    for name in (
-        *_COORDINATED_ELECTION,
-        *(each for each in _MICRO_TIMES if spec.get(each) is None),
-    ):
-        spec.pop(name, None)
-    _normalize_times(resource, spec, _MICRO_TIMES, normalize=normalize_micro_time)
-    for name in ("leaseDurationSeconds", "leaseTransitions"):
-        value = spec.get(name)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-            given = "string" if isinstance(value, str) else f"number {value}"
-            field = f"Go struct field LeaseSpec.spec.{name} of type int32"
-            raise DecodeError("v1", "Lease", f"json: cannot unmarshal {given} into {field}")
 
 
 def set_defaults(resource: Resource, obj: Object) -> None:
@@ -257,7 +241,7 @@ _INITIAL_STATUS: dict[str, Object] = {
 }
 _NAME_RULES: dict[str, metadata.NameRule] = {
     "namespaces": metadata.label_errors,
-    "services": metadata.service_errors,
+    "services": metadata.label_errors,
     "events": metadata.path_segment_errors,
 }
 _CHECKS: dict[str, Callable[[Object], list[FieldError]]] = {

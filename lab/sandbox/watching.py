@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 
 from lab.sandbox.errors import expired, too_large
 from lab.sandbox.events import normalized
-from lab.sandbox.lists import Filter, read_version
+from lab.sandbox.lists import Filter
 from lab.sandbox.objects import Object, encode
 from lab.sandbox.representation import (
     IncludeObject,
@@ -68,7 +68,7 @@ class WatchOptions:
 
 def read_options(query: Mapping[str, str]) -> WatchOptions:
     """Return the options of a watch request; ApiError 400 or 500 if they are invalid."""
-    version = read_version(query.get("resourceVersion", ""))
+    version = read_number(query, "resourceVersion")
     bookmarks = is_true(query.get("allowWatchBookmarks"))
     asked = query.get("sendInitialEvents")
     # A client that requests bookmarks without a version gets the state as well.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lab.simulation import kserve_objects as o
 from lab.simulation.kserve_objects import status_of
 from lab.simulation.kserve_status import revision_status, service_status, whole_status
-from lab.simulation.objects import Object, labels_of, name_of
+from lab.simulation.objects import Object, Plan, labels_of, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +39,7 @@ class InferenceServiceWorld:
         return sorted(own, key=name_of)
 
 
-@dataclass(frozen=True, slots=True)
-class InferenceServicePlan:
-    """The objects to create, delete and update.
-
-    Attributes:
-        create: new objects, without status.
-        delete: pods to delete.
-        replace: Knative Services with their new spec.
-        tell: objects with their new status.
-
-    """
-
-    create: tuple[Object, ...] = ()
-    delete: tuple[Object, ...] = ()
-    replace: tuple[Object, ...] = ()
-    tell: tuple[Object, ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.create or self.delete or self.replace or self.tell)
-
-
-def plan(world: InferenceServiceWorld, now: str) -> InferenceServicePlan:
+def plan(world: InferenceServiceWorld, now: str) -> Plan:
     """Return what to do next; `now` is RFC 3339."""
     create, delete, replaced, services = [], [], [], []
     for component in o.components_of(world.inferenceservice):
@@ -87,7 +65,9 @@ def plan(world: InferenceServiceWorld, now: str) -> InferenceServicePlan:
                 create.append(o.pod(revision))
     waits = {name_of(each) for each in replaced}
     told = _statuses(world, services, waits, now=now)
-    return InferenceServicePlan(tuple(create), tuple(delete), tuple(replaced), tuple(told))
+    return Plan(
+        delete=tuple(delete), create=tuple(create), replace=tuple(replaced), tell=tuple(told)
+    )
 
 
 def _statuses(

@@ -48,7 +48,7 @@ from lab.simulation.kthena_objects import (
     role_replicas,
     roles_of,
 )
-from lab.simulation.objects import Object, is_ready, labels_of, name_of
+from lab.simulation.objects import Object, Plan, is_ready, labels_of, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,22 +229,10 @@ def _expected(world: ModelServingWorld, role: str, pods: Sequence[Object]) -> in
     return next(known, max(len(pods), 1))
 
 
-@dataclass(frozen=True, slots=True)
-class ModelServingPlan:
-    """Objects to delete and objects to create, in this order."""
-
-    delete: tuple[Object, ...] = ()
-    create: tuple[Object, ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.delete or self.create)
-
-
-def plan(world: ModelServingWorld) -> ModelServingPlan:
+def plan(world: ModelServingWorld) -> Plan:
     """Return what to do next; objects being deleted are recreated only once they are gone."""
     if is_deleting(world.modelserving):
-        return ModelServingPlan()
+        return Plan()
     groups = groups_of(world)
     going = [*_surplus(world, groups), *_to_replace(world, groups)]
     names = {group.name for group in going}
@@ -257,7 +245,7 @@ def plan(world: ModelServingWorld) -> ModelServingPlan:
         _old_revisions(world),
     )
     create = tuple(chain(_new_groups(world, groups), *(each.create for each in repairs)))
-    return ModelServingPlan(_living(delete), (*_new_revisions(world, create), *create))
+    return Plan(delete=_living(delete), create=(*_new_revisions(world, create), *create))
 
 
 def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
@@ -288,7 +276,7 @@ def _to_replace(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> lis
     return outdated[: max(budget, 0)]
 
 
-def _repair(world: ModelServingWorld, group: ServingGroup) -> ModelServingPlan:
+def _repair(world: ModelServingWorld, group: ServingGroup) -> Plan:
     """Return the plan that brings a group's roles to the spec."""
     delete: list[Object] = []
     create: list[Object] = [] if group.pod_groups else world.pod_group(group.name)
@@ -304,7 +292,7 @@ def _repair(world: ModelServingWorld, group: ServingGroup) -> ModelServingPlan:
                 fixed = _mend(world, instance, role)
                 delete += fixed.delete
                 create += fixed.create
-    return ModelServingPlan(tuple(delete), tuple(create))
+    return Plan(delete=tuple(delete), create=tuple(create))
 
 
 def _surplus_instances(
@@ -323,17 +311,17 @@ def _missing(known: set[int], wanted: int) -> list[int]:
     return free[: max(wanted - len(known), 0)]
 
 
-def _mend(world: ModelServingWorld, instance: SimulatedInstance, role: Object) -> ModelServingPlan:
+def _mend(world: ModelServingWorld, instance: SimulatedInstance, role: Object) -> Plan:
     """Return the plan for failed and lost pods of an instance."""
     failed = tuple(pod for pod in instance.pods if is_failed(pod))
     if failed:
-        return ModelServingPlan(delete=failed)
+        return Plan(delete=failed)
     is_whole = len(instance.pods) >= instance.expected
     if instance.state == "Deleting" or not instance.pods or not is_whole:
-        return ModelServingPlan(delete=instance.objects)
+        return Plan(delete=instance.objects)
     there = set(map(_key, instance.objects))
     whole = world.instance(instance.group, role, ordinal_of(instance.id))
-    return ModelServingPlan(create=tuple(each for each in whole if _key(each) not in there))
+    return Plan(create=tuple(each for each in whole if _key(each) not in there))
 
 
 def _key(obj: Object) -> tuple[str, str]:

@@ -1,9 +1,32 @@
 """Kubernetes objects as the simulated controllers read and write them."""
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Object: TypeAlias = dict[str, Any]
 """A Kubernetes object as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What controllers do next.
+
+    Attributes:
+        delete: objects to delete, before others are created.
+        create: new objects, without status.
+        replace: objects with their new spec.
+        tell: objects with their new status.
+
+    """
+
+    delete: tuple[Object, ...] = ()
+    create: tuple[Object, ...] = ()
+    replace: tuple[Object, ...] = ()
+    tell: tuple[Object, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.delete or self.create or self.replace or self.tell)
 
 
 def name_of(obj: Object) -> str:

@@ -9,6 +9,7 @@ from tests.api_behaviour.api_client import (
     config_map,
     deployment,
 )
+from tests.api_behaviour.servers import only_real
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,7 @@ async def test_patches(api: Api, path: str, kind: str, *, patch, data):
     assert (data or {}) == (answer.json.get("data") or {})
 
 
+@only_real
 async def test_force_is_for_apply(api: Api, path: str):
     """force on any other patch is a 422."""
     await api.made(path, config_map("a"))

@@ -3,9 +3,9 @@
 import copy
 from itertools import count
 
-from lab.simulation.kthena import ModelServingPlan, ModelServingWorld, groups_of, plan
+from lab.simulation.kthena import ModelServingWorld, groups_of, plan
 from lab.simulation.kthena_objects import is_deleting
-from lab.simulation.objects import is_ready
+from lab.simulation.objects import Plan, is_ready
 
 VERSION = "workload.serving.volcano.sh/v1alpha1"
 KINDS = {"Pod": "pods", "Service": "services", "PodGroup": "pod_groups"}
@@ -64,7 +64,7 @@ class Cluster:
         self.carry_out(made)
         return made
 
-    def carry_out(self, made: ModelServingPlan):
+    def carry_out(self, made: Plan):
         for each in made.delete:
             key = each["kind"], each["metadata"]["name"]
             if each["kind"] == "Pod":
