@@ -39,7 +39,6 @@ class _Line(msgspec.Struct, rename="camel"):
     verb: str
     request_received_timestamp: datetime
     request_u_r_i: str = msgspec.field(name="requestURI", default="")
-    stage_timestamp: datetime | None = None
     user: _User = msgspec.field(default_factory=_User)
     object_ref: _Object = msgspec.field(default_factory=_Object)
     response_status: _Status = msgspec.field(default_factory=_Status)

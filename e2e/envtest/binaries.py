@@ -72,19 +72,10 @@ def cache() -> Path:
 
 def kubernetes_version() -> str:
     """Return the pinned release, such as `1.36.3`."""
-    return _pinned("k8s.io/kubernetes")
-
-
-def etcd_version() -> str:
-    """Return the pinned release of etcd."""
-    return _pinned("go.etcd.io/etcd/server/v3")
-
-
-def _pinned(module: str) -> str:
     text = (MODULE / "go.mod").read_text()
-    found = re.search(rf"^\s*{re.escape(module)} v(\S+)", text, re.MULTILINE)
+    found = re.search(r"^\s*k8s\.io/kubernetes v(\S+)", text, re.MULTILINE)
     if found is None:
-        raise EnvtestError(f"{MODULE / 'go.mod'} does not require {module}")
+        raise EnvtestError(f"{MODULE / 'go.mod'} does not require Kubernetes")
     return found[1]
 
 
@@ -95,10 +86,15 @@ def _built() -> Path:
 def built(*programs: str) -> Path:
     """Return the folder with programs of the pinned release, building missing ones."""
     folder = cache() / "controlplane" / f"{kubernetes_version()}-{_digest()}"
-    with only_one(cache() / "controlplane.lock"):
-        missing = [name for name in programs if not (folder / name).exists()]
-        if missing:
-            _build(missing, folder)
+
+    def missing() -> list[str]:
+        return [name for name in programs if not (folder / name).exists()]
+
+    # Who needs nothing more does not wait for what others build.
+    if missing():
+        with only_one(cache() / "controlplane.lock"):
+            if left := missing():
+                _build(left, folder)
     return folder
 
 
@@ -121,10 +117,8 @@ def only_one(lock: Path) -> Iterator[None]:
 
 def _build(programs: list[str], folder: Path) -> None:
     go = _go()
-    _say(
-        f"building {', '.join(programs)} (Kubernetes {kubernetes_version()}, etcd {etcd_version()})"
-        f" with {go}; once per machine, some minutes"
-    )
+    of = f"Kubernetes {kubernetes_version()}"
+    _say(f"building {', '.join(programs)} of {of} with {go}; once per machine, some minutes")
     started = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as made:

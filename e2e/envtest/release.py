@@ -31,7 +31,6 @@ class Container:
         files: the mounted ConfigMaps: texts by the path in the container.
     """
 
-    namespace: str
     account: str
     args: tuple[str, ...]
     env: Mapping[str, str]
@@ -90,7 +89,6 @@ class Release:
         (container,) = pod["containers"]
         env = container.get("env", [])
         return Container(
-            namespace=self.namespace,
             account=pod["serviceAccountName"],
             args=tuple(container["args"]),
             env={each["name"]: each["value"] for each in env if "value" in each},
