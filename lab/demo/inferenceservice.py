@@ -13,7 +13,7 @@ from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.workloads import running_status
 from lab.simulation.kserve import InferenceServiceWorld, plan
 from lab.simulation.kserve_objects import NAME, Fate, load_fails, runs
-from lab.simulation.objects import Plan
+from lab.simulation.objects import ControllerPlan
 from reporter.stacks.kserve import reasons as k
 
 INFERENCESERVICES: Final = "inferenceservices.serving.kserve.io"
@@ -114,7 +114,7 @@ class ServedRevisions(Background):
             raise LookupError(f"there is no InferenceService {name}")
         return InferenceServiceWorld(found, services, revisions, pods)
 
-    def _carry_out(self, wanted: Plan) -> None:
+    def _carry_out(self, wanted: ControllerPlan) -> None:
         for each in wanted.delete:
             self.sandbox.delete("pods", name_of(each), namespace=NAMESPACE)
         for each in wanted.create:

@@ -36,7 +36,7 @@ STORIES: Final[Mapping[str, Story]] = {
 }
 
 
-class Pace(NamedTuple):
+class DemoTiming(NamedTuple):
     """The pace of a story, in seconds.
 
     Attributes:
@@ -51,8 +51,8 @@ class Pace(NamedTuple):
     quiet: float
 
 
-NORMAL: Final = Pace(grace=4, window=15, quiet=2.0)
-FAST: Final = Pace(grace=1, window=3, quiet=0.3)
+NORMAL: Final = DemoTiming(grace=4, window=15, quiet=2.0)
+FAST: Final = DemoTiming(grace=1, window=3, quiet=0.3)
 
 
 class Onlooker(Protocol):
@@ -110,7 +110,7 @@ async def run_demo(
     return 0 if passed else 1
 
 
-def _flags(kubeconfig: Path, pace: Pace, story: Story) -> list[str]:
+def _flags(kubeconfig: Path, pace: DemoTiming, story: Story) -> list[str]:
     graces = ",".join(f"{reason}={pace.grace}" for reason in story.graced)
     return [
         f"--kubeconfig={kubeconfig}",
@@ -135,7 +135,7 @@ class _Telling:
     """Runs the steps of a story one by one and compares the Events with the expected ones."""
 
     stream: EventStream
-    pace: Pace
+    pace: DemoTiming
     background: Background
     onlooker: Onlooker | None
     surprises: list[SeenEvent] = field(default_factory=list)

@@ -21,7 +21,7 @@ from lab.sandbox.workloads import not_ready, running_status
 from lab.simulation.kthena import ModelServingWorld, groups_of, plan
 from lab.simulation.kthena_objects import NAME as NAME_LABEL
 from lab.simulation.kthena_objects import is_deleting
-from lab.simulation.objects import Plan, is_ready
+from lab.simulation.objects import ControllerPlan, is_ready
 from reporter.stacks.kthena import reasons as m
 from reporter.yaml_reader.reading import read_yaml
 
@@ -169,7 +169,7 @@ class Serving(Background):
             patch = {"metadata": {"finalizers": None}}
             self.sandbox.patch("pods", pod, patch, namespace=NAMESPACE)
 
-    def _carry_out(self, wanted: Plan) -> None:
+    def _carry_out(self, wanted: ControllerPlan) -> None:
         for each in wanted.delete:
             self.sandbox.delete(_RESOURCES[each["kind"]], name_of(each), namespace=NAMESPACE)
         for each in wanted.create:

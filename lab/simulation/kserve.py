@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lab.simulation import kserve_objects as o
 from lab.simulation.kserve_objects import status_of
 from lab.simulation.kserve_status import revision_status, service_status, whole_status
-from lab.simulation.objects import Object, Plan, labels_of, name_of
+from lab.simulation.objects import ControllerPlan, Object, labels_of, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class InferenceServiceWorld:
         return sorted(own, key=name_of)
 
 
-def plan(world: InferenceServiceWorld, now: str) -> Plan:
+def plan(world: InferenceServiceWorld, now: str) -> ControllerPlan:
     """Return what to do next; `now` is RFC 3339."""
     create, delete, replaced, services = [], [], [], []
     for component in o.components_of(world.inferenceservice):
@@ -65,7 +65,7 @@ def plan(world: InferenceServiceWorld, now: str) -> Plan:
                 create.append(o.pod(revision))
     waits = {name_of(each) for each in replaced}
     told = _statuses(world, services, waits, now=now)
-    return Plan(
+    return ControllerPlan(
         delete=tuple(delete), create=tuple(create), replace=tuple(replaced), tell=tuple(told)
     )
 

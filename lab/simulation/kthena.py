@@ -48,7 +48,7 @@ from lab.simulation.kthena_objects import (
     role_replicas,
     roles_of,
 )
-from lab.simulation.objects import Object, Plan, is_ready, labels_of, name_of
+from lab.simulation.objects import ControllerPlan, Object, is_ready, labels_of, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +229,10 @@ def _expected(world: ModelServingWorld, role: str, pods: Sequence[Object]) -> in
     return next(known, max(len(pods), 1))
 
 
-def plan(world: ModelServingWorld) -> Plan:
+def plan(world: ModelServingWorld) -> ControllerPlan:
     """Return what to do next; objects being deleted are recreated only once they are gone."""
     if is_deleting(world.modelserving):
-        return Plan()
+        return ControllerPlan()
     groups = groups_of(world)
     going = [*_surplus(world, groups), *_to_replace(world, groups)]
     names = {group.name for group in going}
@@ -245,7 +245,7 @@ def plan(world: ModelServingWorld) -> Plan:
         _old_revisions(world),
     )
     create = tuple(chain(_new_groups(world, groups), *(each.create for each in repairs)))
-    return Plan(delete=_living(delete), create=(*_new_revisions(world, create), *create))
+    return ControllerPlan(delete=_living(delete), create=(*_new_revisions(world, create), *create))
 
 
 def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
@@ -276,7 +276,7 @@ def _to_replace(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> lis
     return outdated[: max(budget, 0)]
 
 
-def _repair(world: ModelServingWorld, group: ServingGroup) -> Plan:
+def _repair(world: ModelServingWorld, group: ServingGroup) -> ControllerPlan:
     """Return the plan that brings a group's roles to the spec."""
     delete: list[Object] = []
     create: list[Object] = [] if group.pod_groups else world.pod_group(group.name)
@@ -292,7 +292,7 @@ def _repair(world: ModelServingWorld, group: ServingGroup) -> Plan:
                 fixed = _mend(world, instance, role)
                 delete += fixed.delete
                 create += fixed.create
-    return Plan(delete=tuple(delete), create=tuple(create))
+    return ControllerPlan(delete=tuple(delete), create=tuple(create))
 
 
 def _surplus_instances(
@@ -311,17 +311,17 @@ def _missing(known: set[int], wanted: int) -> list[int]:
     return free[: max(wanted - len(known), 0)]
 
 
-def _mend(world: ModelServingWorld, instance: SimulatedInstance, role: Object) -> Plan:
+def _mend(world: ModelServingWorld, instance: SimulatedInstance, role: Object) -> ControllerPlan:
     """Return the plan for failed and lost pods of an instance."""
     failed = tuple(pod for pod in instance.pods if is_failed(pod))
     if failed:
-        return Plan(delete=failed)
+        return ControllerPlan(delete=failed)
     is_whole = len(instance.pods) >= instance.expected
     if instance.state == "Deleting" or not instance.pods or not is_whole:
-        return Plan(delete=instance.objects)
+        return ControllerPlan(delete=instance.objects)
     there = set(map(_key, instance.objects))
     whole = world.instance(instance.group, role, ordinal_of(instance.id))
-    return Plan(create=tuple(each for each in whole if _key(each) not in there))
+    return ControllerPlan(create=tuple(each for each in whole if _key(each) not in there))
 
 
 def _key(obj: Object) -> tuple[str, str]:

@@ -8,7 +8,7 @@ Object: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ControllerPlan:
     """What controllers do next.
 
     Attributes:

@@ -18,7 +18,7 @@ from reporter.arguments import Parser
 from reporter.catalogue.resources import GATEWAYS, NAMESPACES, NODES, PODS
 from reporter.cli.configure import EPILOG, ProgramSettings, add_setting_flags, settings_from
 from reporter.errors import UsageError
-from reporter.kube.collecting import Collection, Pages, collect
+from reporter.kube.collecting import Collection, ListedPages, collect
 from reporter.kube.errors import ApiStatusError, KubeError
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
@@ -173,7 +173,7 @@ async def _read(
     from reporter.daemon.pod_scraping import server_addresses
     from reporter.metrics.scraping.targets import find_targets, pod_addresses
 
-    listed = Pages(settings)
+    listed = ListedPages(settings)
     look = partial(
         watched_cluster, settings, namespace=namespace, watch=False, longest=_LISTED_SECONDS
     )
@@ -186,7 +186,7 @@ async def _read(
         sys.stderr.write(f"Fetching the metrics of {len(targets)} pods for {seconds:g} s.\n")
         pages = await scrape(cluster.client, targets, settings, seconds=seconds)
     # The pages are judged with the cluster as it is after the last of them.
-    listed = Pages(settings)
+    listed = ListedPages(settings)
     async with look(on_page=listed.take) as cluster:
         return await collect(cluster, listed), pages
 

@@ -57,7 +57,7 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
+class ListedPages:
     """Keeps the JSON of the objects that a live cluster lists."""
 
     settings: EvaluationSettings
@@ -89,7 +89,7 @@ class Pages:
         return tuple(each.type for each in alike)
 
 
-async def collect(cluster: LiveCluster, pages: Pages) -> Collection:
+async def collect(cluster: LiveCluster, pages: ListedPages) -> Collection:
     """Return what a live cluster has listed, and what would explain faults in it."""
     states = {**cluster.snapshot().states}
     versions: dict[AnyResource, str] = {}

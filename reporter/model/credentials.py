@@ -97,7 +97,9 @@ _JOINTS: Final = re.compile(r"[-_+/=]+")
 _HEXADECIMAL: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _UNBROKEN: Final = re.compile(r"[a-z0-9]{20}")
 _FIELD_WORDS: Final = re.compile(
-    "For(?:CausalLM|(?:Conditional)?Generation|(?:Sequence|Token)Classification|QuestionAnswering)|LMHeadModel|ChatModel|(?:Fused)?MoE(?:Method)?|LinearMethod|CompressedTensors|ModelOpt|MiniMax"
+    "For(?:CausalLM|(?:Conditional)?Generation|(?:Sequence|Token)Classification|QuestionAnswering)"
+    "|LMHeadModel|ChatModel|(?:Fused)?MoE(?:Method)?|LinearMethod|CompressedTensors|ModelOpt"
+    "|MiniMax"
 )
 """Parts of the names of models, their classes and quantizations. With a number or two before them,
 such names change the character class as often as random words."""

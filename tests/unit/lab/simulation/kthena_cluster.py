@@ -5,7 +5,7 @@ from itertools import count
 
 from lab.simulation.kthena import ModelServingWorld, groups_of, plan
 from lab.simulation.kthena_objects import is_deleting
-from lab.simulation.objects import Plan, is_ready
+from lab.simulation.objects import ControllerPlan, is_ready
 
 VERSION = "workload.serving.volcano.sh/v1alpha1"
 KINDS = {"Pod": "pods", "Service": "services", "PodGroup": "pod_groups"}
@@ -64,7 +64,7 @@ class Cluster:
         self.carry_out(made)
         return made
 
-    def carry_out(self, made: Plan):
+    def carry_out(self, made: ControllerPlan):
         for each in made.delete:
             key = each["kind"], each["metadata"]["name"]
             if each["kind"] == "Pod":
