@@ -10,8 +10,10 @@ import msgspec
 from lab.sandbox.errors import FieldError, forbidden_value, invalid_value, required_value
 from lab.sandbox.objects import JSON, Object, format_time, meta
 
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_QUALIFIED_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_LABEL = re.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
+_QUALIFIED_NAME = re.compile("([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_LABEL_VALUE = re.compile(f"({_QUALIFIED_NAME.pattern})?")
 _MAX_SUBDOMAIN = 253
 _MAX_LABEL = 63
 _GENERATED_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -73,13 +75,15 @@ def _says(what: str, examples: str, pattern: str) -> str:
     return f"{what}, and {ends} (e.g. {examples}, regex used for validation is '{pattern}')"
 
 
-def _rule(what: str, examples: str, pattern: str, *, longest: int = _MAX_LABEL) -> NameRule:
+def _rule(
+    what: str, examples: str, pattern: re.Pattern[str], *, longest: int = _MAX_LABEL
+) -> NameRule:
     """Return a rule; a name that does not match is told what names consist of, with examples."""
-    text, compiled = _says(what, examples, pattern), re.compile(pattern)
+    text = _says(what, examples, pattern.pattern)
 
     def errors(name: str) -> list[str]:
         too_long = [f"must be no more than {longest} bytes"] if len(name) > longest else []
-        return too_long + ([] if compiled.fullmatch(name) else [text])
+        return too_long + ([] if pattern.fullmatch(name) else [text])
 
     return errors
 
@@ -87,7 +91,7 @@ def _rule(what: str, examples: str, pattern: str, *, longest: int = _MAX_LABEL) 
 subdomain_errors = _rule(
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'",
     "'example.com'",
-    rf"{_LABEL}(\.{_LABEL})*",
+    _SUBDOMAIN,
     longest=_MAX_SUBDOMAIN,
 )
 label_errors = _rule(
@@ -98,12 +102,12 @@ label_errors = _rule(
 label_value_errors = _rule(
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.'",
     "'MyValue',  or 'my_value',  or '12345'",
-    f"({_QUALIFIED_NAME})?",
+    _LABEL_VALUE,
 )
 _QUALIFIED = _says(
     "must consist of alphanumeric characters, '-', '_' or '.'",
     "'MyName',  or 'my.name',  or '123-abc'",
-    _QUALIFIED_NAME,
+    _QUALIFIED_NAME.pattern,
 )
 
 
@@ -127,7 +131,7 @@ def qualified_name_errors(name: str) -> list[str]:
         errors.append("name part must be non-empty")
     elif len(local) > _MAX_LABEL:
         errors.append(f"name part must be no more than {_MAX_LABEL} bytes")
-    if not re.fullmatch(_QUALIFIED_NAME, local):
+    if not _QUALIFIED_NAME.fullmatch(local):
         errors.append(f"name part {_QUALIFIED}")
     return errors
 

@@ -21,7 +21,6 @@ PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
 CORE_EVENTS = "/api/v1/namespaces/{}/events"
-NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/{}/events"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/{}/deployments"
 CONFIG_MAPS = "/api/v1/namespaces/{}/configmaps"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -193,17 +192,6 @@ def new_event(name: str, **fields: object) -> dict[str, Any]:
         "eventTime": MICRO, "reportingComponent": "checks.example.com/agent",
         "reportingInstance": "agent-0", "action": "Check", "reason": "Checked",
         "message": "all is well", "type": "Normal", **fields,
-    }  # fmt: skip
-
-
-def strict_event(name: str, **fields: object) -> dict[str, Any]:
-    """An Event as events.k8s.io/v1 wants it."""
-    return {
-        "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": name},
-        "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": "elsewhere", "name": "p"},
-        "eventTime": MICRO, "reportingController": "checks.example.com/agent",
-        "reportingInstance": "agent-0", "action": "Check", "reason": "Checked",
-        "note": "all is well", "type": "Normal", **fields,
     }  # fmt: skip
 
 

@@ -8,16 +8,12 @@ from http import HTTPStatus
 from typing import Any, Protocol
 
 import aiohttp
-import pytest
 
 from lab.sandbox import Sandbox
 from tests.api_behaviour.api_client import Api, eventually
 
 _RBAC = "rbac.authorization.k8s.io"
 _USER = "restricted"
-only_real = pytest.mark.skipif(
-    not os.environ.get("STATUS_REPORTER_API_URL"), reason="the sandbox does without it"
-)
 
 _EXPIRY_SECONDS = 660.0
 """Twice the interval at which a server compacts, and some more, unless it is told another one."""

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.api_behaviour.api_client import Api
-from tests.api_behaviour.servers import only_real
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
@@ -38,12 +37,3 @@ async def test_protobuf_access_review(api: Api):
     )
     assert answer.status == 201, answer.text
     assert answer.json["spec"]["resourceAttributes"]["verb"] == "list"
-
-
-@only_real
-async def test_rules_review(api: Api):
-    """The rules of a namespace can be asked for."""
-    path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
-    answer = await api.post(path, {"spec": {"namespace": "default"}})
-    assert answer.status == 201
-    assert answer.json["status"]["resourceRules"]

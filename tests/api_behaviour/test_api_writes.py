@@ -9,7 +9,6 @@ from tests.api_behaviour.api_client import (
     config_map,
     deployment,
 )
-from tests.api_behaviour.servers import only_real
 
 
 @pytest.mark.parametrize(
@@ -27,14 +26,6 @@ async def test_patches(api: Api, path: str, kind: str, *, patch, data):
     answer = await api.patch(f"{path}/a", patch, kind)
     assert answer.status == 200, answer.text
     assert (data or {}) == (answer.json.get("data") or {})
-
-
-@only_real
-async def test_force_is_for_apply(api: Api, path: str):
-    """force on any other patch is a 422."""
-    await api.made(path, config_map("a"))
-    answer = await api.patch(f"{path}/a", {"data": {"x": "1"}}, force="true")
-    assert (answer.status, answer.reason) == (422, "Invalid")
 
 
 @pytest.mark.parametrize(

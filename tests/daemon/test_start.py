@@ -1,9 +1,12 @@
 """What a daemon says first, and when it may say it."""
 
+from functools import partial
+
 import pytest
 
 from lab.sandbox import InjectedFault
-from reporter.kube import live
+from reporter.daemon import main
+from reporter.kube.live import LiveCluster
 from tests.daemon.replica import passes, until
 from tests.daemon.stage import KAITO, READY, key_of
 
@@ -34,7 +37,7 @@ async def test_first_pass_waits_for_the_slowest_kind(stage, inside, resource):
 @pytest.mark.quick
 async def test_kind_that_never_answers_is_declared_unknown(stage, inside, monkeypatch):
     """After 30 s the rest is judged; what was not listed yet is nobody's fault."""
-    monkeypatch.setattr(live, "_DECLARED_UNKNOWN_SECONDS", 1.0)
+    monkeypatch.setattr(main, "LiveCluster", partial(LiveCluster, listed_within=1.0))
     hang = InjectedFault(action="hang", verbs=("list",), resources=("workspaces.kaito.sh",))
     stage.sandbox.faults.add(hang)
     stage.scale_kaito(0)
