@@ -32,8 +32,9 @@ _MEANINGS: Final = {
 }
 """Knative's messages and their meaning (knative/serving: `revision_lifecycle.go`, `resolve.go`)."""
 
-_REQUEST: Final = re.compile(r'\b(?:GET|HEAD) '
-    r'"?https?://([a-z0-9.-]{1,253}(?::\d{1,5})?)[^\s"]{0,2000}"?:', re.IGNORECASE)  # fmt: skip
+_REQUEST: Final = re.compile(
+    r'\b(?:GET|HEAD) "?https?://([a-z0-9.-]{1,253}(?::\d{1,5})?)[^\s"]{0,2000}"?:', re.IGNORECASE
+)
 _NONE_SERVES, _FAILED, _STARTING = 20, 10, 5
 
 
