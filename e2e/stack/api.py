@@ -1,5 +1,9 @@
 """A small JSON client of the API server, with the terms of the sandbox."""
 
+import asyncio
+import contextlib
+import socket
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -7,6 +11,7 @@ from typing import Final, Self
 
 import aiohttp
 import msgspec
+from aiohttp import AddrInfoType
 
 from e2e.envtest.commands import Access
 from lab.sandbox.objects import (
@@ -114,6 +119,38 @@ def discovered(document: Object) -> Iterator[Resource]:
                 )
 
 
+_END_SECONDS: Final = 5.0
+_POLL_SECONDS: Final = 0.005
+
+
+class Connections:
+    """Makes the sockets of a connector and ends them.
+
+    A cancelled request leaves a TLS connection that waits for the other side to close, which takes
+    longer than the event loop of a test.
+    """
+
+    def __init__(self) -> None:
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    def make(self, address: AddrInfoType) -> socket.socket:
+        family, kind, protocol, *_ = address
+        made = socket.socket(family, kind, protocol)
+        self._sockets.add(made)
+        return made
+
+    async def end(self) -> None:
+        for each in self._open():
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        async with asyncio.timeout(_END_SECONDS):
+            while self._open():  # noqa: ASYNC110 - a closed socket tells nobody
+                await asyncio.sleep(_POLL_SECONDS)
+
+    def _open(self) -> list[socket.socket]:
+        return [each for each in self._sockets if each.fileno() != -1]
+
+
 MANAGER: Final = "e2e-stack"
 """Field manager of everything that is applied."""
 
@@ -141,12 +178,15 @@ class Api:
     def __init__(self, access: Access) -> None:
         self.access = access
         self._resources: list[Resource] = []
+        self._connections = Connections()
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
             self.access.url,
-            connector=aiohttp.TCPConnector(ssl=self.access.tls(), limit=0),
+            connector=aiohttp.TCPConnector(
+                ssl=self.access.tls(), limit=0, socket_factory=self._connections.make
+            ),
             headers=self.access.headers,
             timeout=aiohttp.ClientTimeout(total=_REQUEST_SECONDS),
             read_bufsize=_LONGEST_LINE,
@@ -156,6 +196,7 @@ class Api:
     async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
             await self._session.close()
+            await self._connections.end()
 
     @property
     def session(self) -> aiohttp.ClientSession:
