@@ -311,7 +311,7 @@ async def test_a_daemon_that_is_gone_is_said_at_once_and_loudly(served, browser,
 async def test_passes_that_have_stopped_are_said(served, browser):
     """The daemon answers, and what it answers gets older and older."""
     server = await served(report())
-    server.page.__dict__["_overdue_seconds"] = 1.0
+    server.page.overdue_seconds = 1.0
     page = await browser.new_page()
     await page.clock.install()
     await page.goto(server.url)

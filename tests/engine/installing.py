@@ -26,7 +26,7 @@ def engine_python(release: str | None = None) -> Path:
     folder = binaries.cache() / "engine" / hashlib.sha256(content.encode()).hexdigest()[:12]
     complete = folder / "complete"
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with binaries._only_one(binaries.cache() / "engine.lock"):
+    with binaries.only_one(binaries.cache() / "engine.lock"):
         if not complete.exists():
             _install(folder, release)
             complete.touch()
