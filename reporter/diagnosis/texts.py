@@ -280,7 +280,7 @@ MOUNTS: Final = (
     TextRow("nfs", r"mount failed: exit status 32|mount\.nfs: (?P<why>[^\n]{1,120})",
         "{mounted} cannot be mounted on node {node}: {end}",
         "Check the server, its export and the network to it."),
-    TextRow("mount-slow", r'for volume "[^\n]{1,2000}(?:DeadlineExceeded|context canceled)',
+    TextRow("mount-slow", r'for volume "[^\n]{1,600}(?:DeadlineExceeded|context canceled)',
         "{mounted} is not mounted on node {node}: each attempt has 2 min, and its driver "
         "takes longer ({end})",
         "Look at the log of the driver's pod on node {node}.", sureness=Sureness.LIKELY),
